@@ -1,0 +1,107 @@
+"""The port behind which all bytes are kept: S3 on AWS, a folder on one machine.
+
+Keys are `/`-separated paths of [A-Za-z0-9._-] segments (a file's own name may hold any Unicode), laid out as the
+design's section 3 says. Six verbs. A version is an opaque string that changes with the content: what `swap` compares.
+
+Adapters: `objects_s3.S3Objects` (obstore) and `objects_file.FileObjects`; one suite of tests runs against both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How an object is served: the HTTP headers that are stored beside its bytes."""
+
+    content_type: str = "application/octet-stream"
+    cache_control: str = ""
+    content_encoding: str = ""
+
+
+JSON: Final = Kind("application/json")
+ZIP: Final = Kind("application/zip")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An object as read: its bytes, the version to hand to `swap`, and its headers."""
+
+    data: bytes
+    version: str
+    kind: Kind = Kind()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """An object as listed: `size` in bytes, `modified` in seconds since the epoch."""
+
+    key: str
+    size: int
+    modified: float
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """What a signed GET or HEAD allows. `expires` in seconds; `name` is what a browser saves it as (RFC 8187)."""
+
+    expires: int
+    name: str = ""
+    content_type: str = ""
+    method: str = "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a signed upload allows: this one key, a size range in bytes, one type, for `expires` seconds."""
+
+    expires: int
+    max_bytes: int
+    content_type: str
+    min_bytes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A signed request. For an upload, POST `fields` and then the file as multipart/form-data to `url`."""
+
+    url: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+class AnyVersion:
+    """`swap(..., expected=ANY)`: put whatever stands there."""
+
+
+ANY: Final = AnyVersion()
+
+
+class Objects(Protocol):
+    """Bytes by key. Every verb raises StorageDown on a fault of storage; nothing is ever half written."""
+
+    async def get(self, key: str) -> Stored | None:
+        """The object, or None when there is none (S3's 403 without ListBucket counts as none)."""
+        ...
+
+    async def put_once(self, key: str, data: bytes, kind: Kind) -> bool:
+        """Write where nothing stands. True when written, False when something already stood there."""
+        ...
+
+    async def swap(self, key: str, data: bytes, *, expected: str | AnyVersion | None, kind: Kind = JSON) -> str:
+        """Replace the version `expected` (None: nothing stands there). Returns the new version. Raises: Conflict."""
+        ...
+
+    async def delete(self, key: str, *, all_versions: bool = False) -> None:
+        """Remove it; nothing happens where nothing stands. `all_versions`: older versions too (erasure)."""
+        ...
+
+    def list(self, prefix: str) -> AsyncIterator[Listed]:
+        """Everything below `prefix` (which ends in `/`), in key order."""
+        ...
+
+    async def sign(self, key: str, access: Download | Upload) -> Signed:
+        """A request that anyone holding it may make once or often until it expires."""
+        ...
