@@ -12,6 +12,10 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from tenantry_registry.errors import PlatformError
+
+KEY_BYTES = 1024  # of UTF-8, with the store's own prefix: S3's limit for an object key
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -79,6 +83,26 @@ class AnyVersion:
 ANY: Final = AnyVersion()
 
 
+def check_key(key: str, *, folder: bool = False) -> str:
+    """Return `key` when it is one; with `folder`, when it is the beginning of keys and ends in `/`.
+
+    No empty, `.` or `..` segment, no control character, nothing that is not UTF-8, at most 1,024 bytes.
+
+    Raises: PlatformError `objects.key`.
+    """
+    segments = (key[:-1] if folder and key.endswith("/") else key).split("/")
+    bad = (
+        not all(segments)
+        or folder != key.endswith("/")
+        or any(s in {".", ".."} for s in segments)
+        or any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) < 0xE000 for c in key)
+        or len(key.encode(errors="replace")) > KEY_BYTES
+    )
+    if bad:
+        raise PlatformError("objects.key", f"{key[:80]!r} can not name an object.", "Use a shorter, plainer name.")
+    return key
+
+
 class Objects(Protocol):
     """Bytes by key. Every verb raises StorageDown on a fault of storage; nothing is ever half written."""
 
@@ -95,7 +119,11 @@ class Objects(Protocol):
         ...
 
     async def delete(self, key: str, *, all_versions: bool = False) -> None:
-        """Remove it; nothing happens where nothing stands. `all_versions`: older versions too (erasure)."""
+        """Remove it; nothing happens where nothing stands.
+
+        `all_versions`: older versions too (erasure); a key that ends in `/` then means everything below it, the
+        versions of objects deleted earlier included.
+        """
         ...
 
     def list(self, prefix: str) -> AsyncIterator[Listed]:

@@ -1,0 +1,362 @@
+"""The registry: publishes releases and moves pointers, in an order that leaves the old release serving at any crash.
+
+Bundle, widget blobs, widget records, manifest: each immutable, each put once, at its content's address or behind it.
+Then, last, the pointer, by compare-and-set. Whoever dies on the way has changed nothing that is served, and repeating
+it goes on from there. Two publishes that race both get their turn: the loser of the swap reads again and decides again.
+
+Pruning goes through the pointer too. It first marks there what it is about to remove; a publish that needs something
+marked waits its turn (`registry.pruning`), and one that was under way notices at its own swap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+
+from tenantry_registry import bundle as bundles
+from tenantry_registry import pointer as pointers
+from tenantry_registry.errors import Conflict, PlatformError
+from tenantry_registry.manifest import Manifest, WidgetEntry
+from tenantry_registry.names import Name, check_length
+from tenantry_registry.objects import JSON, ZIP, Kind, Objects
+from tenantry_registry.pointer import Past as Past
+from tenantry_registry.pointer import Pointer as Pointer
+
+ROUNDS = 20  # of read, decide, swap; so many losses in a row are not chance
+PARALLEL = 16  # writes under way at once: S3 answers each in some 30 ms
+PRUNE_SECONDS = 600.0  # a prune is over by then, or stops
+LEFTOVER_SECONDS = 24 * 3600.0  # unreferenced objects younger than this may belong to a publish under way
+
+Blob = tuple[str, bytes, Kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a publish did. `previous` was current before; `changed` is False when it was this very release."""
+
+    digest: str
+    previous: str | None
+    changed: bool
+
+
+class Registry:
+    """Releases and pointers in `objects`. `now` is the clock."""
+
+    def __init__(self, objects: Objects, *, now: Callable[[], float] = time.time, base: str = "") -> None:
+        self.objects, self._now, self._base = objects, now, base
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def current(self, name: Name) -> Pointer | None:
+        """The plugin's pointer, or None where there never was such a plugin."""
+        stored = await self.objects.get(pointers.key(name))
+        return Pointer.from_json(stored.data, stored.version) if stored else None
+
+    async def history(self, name: Name) -> tuple[pointers.Past, ...]:
+        """The last 20 releases that were current, the newest first. Raises: PlatformError `registry.unknown`."""
+        return (await self._known(name)).history
+
+    async def manifest(self, name: Name, digest: str) -> Manifest:
+        """A release. Raises: PlatformError `registry.no-release`, `manifest.format`."""
+        stored = await self.objects.get(release_key(name, digest))
+        if stored is None:
+            raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
+        return Manifest.from_json(stored.data)
+
+    async def widget(self, name: Name, uri: str) -> WidgetEntry | None:
+        """The widget that was ever published at `uri`, current or not."""
+        stored = await self.objects.get(widget_key(name, uri))
+        return WidgetEntry(**json.loads(stored.data)) if stored else None
+
+    async def plugins(self, tenant: str) -> AsyncIterator[Name]:
+        """A tenant's plugins by name, deleted ones too."""
+        async for listed in self.objects.list(f"plugins/{tenant}/"):
+            yield Name(tenant, listed.key.rpartition("/")[2].removesuffix(".json"))
+
+    # -- publishing -------------------------------------------------------------------------------------------------
+
+    async def publish(
+        self,
+        manifest: Manifest,
+        *,
+        bundle: bytes | None,
+        blobs: Iterable[Blob] = (),
+        set_current: bool = True,
+        preview_until: float | None = None,
+    ) -> Published:
+        """Make a release, and make it current or (`preview_until`, seconds since the epoch) a preview.
+
+        `bundle` is the zip, None when it is stored already. `blobs` are compiled widgets and their files, at keys
+        below `site/{tenant}/{plugin}/`.
+
+        Raises: PlatformError `registry.digest`, `registry.key`, `registry.widget-changed`, `registry.yanked`,
+        `registry.deleted`, `registry.suspended`, `registry.pruning`, `name.too-long`; Conflict after ROUNDS lost
+        races; StorageDown. The pointer is untouched then.
+        """
+        name, digest = Name(manifest.tenant, manifest.plugin), manifest.digest
+        before = await self.current(name)
+        if before is None and self._base:
+            check_length(name, self._base)
+        self._check_open(name, before or Pointer(), digest)
+        wanted = self._wanted(manifest)
+        marks = self._marks(before, wanted)
+        unchanged = before is not None and before.current == digest and not marks
+        if unchanged and set_current and await self.objects.get(release_key(name, digest)):
+            return Published(digest, digest, False)
+        await self._store_bundle(name, digest, bundle)
+        await self._put_all(self._checked(name, blobs))
+        for widget in manifest.widgets:
+            await self._put_widget(name, widget)
+        await self.objects.put_once(release_key(name, digest), manifest.to_json(), JSON)
+
+        def decide(pointer: Pointer) -> Pointer:
+            self._check_open(name, pointer, digest)
+            if self._marks(pointer, wanted) != marks:
+                raise _pruning(name)
+            pointer = replace(pointer, pruned={k: v for k, v in pointer.pruned.items() if k not in wanted})
+            if preview_until is not None:
+                pointer = pointer.previewing(digest, preview_until, self._now())
+            return pointer.pointed(digest, self._now()) if set_current else pointer
+
+        old = await self._move(name, decide, create=True)
+        return Published(digest, old.current, set_current and old.current != digest)
+
+    async def _store_bundle(self, name: Name, digest: str, data: bytes | None) -> None:
+        key, given = bundle_key(name, digest), data is not None
+        if data is None:
+            stored = await self.objects.get(key)
+            data = stored.data if stored else b""
+        if bundles.digest(data) != digest:
+            raise PlatformError("registry.digest", "The bundle is not the one that its digest names.", "Upload again.")
+        if given:
+            await self.objects.put_once(key, data, ZIP)
+
+    async def _put_all(self, blobs: list[Blob]) -> None:
+        room = asyncio.Semaphore(PARALLEL)
+
+        async def put(blob: Blob) -> None:
+            async with room:
+                await self.objects.put_once(*blob)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for blob in blobs:
+                    group.create_task(put(blob))
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+
+    def _checked(self, name: Name, blobs: Iterable[Blob]) -> list[Blob]:
+        checked = list(blobs)
+        for key, _, _ in checked:
+            if not key.startswith(f"site/{name.tenant}/{name.plugin}/"):
+                raise PlatformError("registry.key", f"A file of {name} can not be kept at {key[:80]!r}.")
+        return checked
+
+    async def _put_widget(self, name: Name, widget: WidgetEntry) -> None:
+        data = json.dumps(asdict(widget), sort_keys=True, separators=(",", ":")).encode()
+        key = widget_key(name, widget.uri)
+        if await self.objects.put_once(key, data, JSON):
+            return
+        stored = await self.objects.get(key)
+        if stored is None or stored.data != data:
+            raise PlatformError(
+                "registry.widget-changed",
+                f"{widget.uri} was published with other content.",
+                "Hosts keep what they have read of a URI: publish the new content at a new one.",
+            )
+
+    # -- moving the pointer -----------------------------------------------------------------------------------------
+
+    async def point(self, name: Name, digest: str | None) -> Pointer:
+        """Make a known release current (rollback, promotion of a preview), or withdraw the plugin (None).
+
+        Raises: PlatformError `registry.unknown`, `registry.no-release`, `registry.yanked`, `registry.deleted`,
+        `registry.suspended`, `registry.pruning`; Conflict; StorageDown.
+        """
+
+        def decide(pointer: Pointer) -> Pointer:
+            if digest is None:
+                return replace(pointer, current=None)
+            self._check_open(name, pointer, digest)
+            if not pointer.knows(digest):
+                raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
+            return pointer.pointed(digest, self._now())
+
+        await self._move(name, decide)
+        return await self._known(name)
+
+    async def preview(self, name: Name, digest: str, until: float) -> None:
+        """Serve a known release at its preview address until then. Raises: as `point`."""
+
+        def decide(pointer: Pointer) -> Pointer:
+            self._check_open(name, pointer, digest)
+            if not pointer.knows(digest):
+                raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
+            return pointer.previewing(digest, until, self._now())
+
+        await self._move(name, decide)
+
+    async def yank(self, name: Name, digest: str) -> None:
+        """Serve a release nowhere from now on, for good; when it is current, the plugin has no release until one is
+        pointed at. Raises: PlatformError `registry.unknown`, `registry.no-release`; Conflict; StorageDown."""
+
+        def decide(pointer: Pointer) -> Pointer:
+            if digest in pointer.yanked:
+                return pointer
+            if not pointer.knows(digest):
+                raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
+            current = None if pointer.current == digest else pointer.current
+            previews = {d: until for d, until in pointer.previews.items() if d != digest}
+            return replace(pointer, current=current, previews=previews, yanked=(*pointer.yanked, digest))
+
+        await self._move(name, decide)
+
+    async def challenge(self, name: Name, token: str) -> None:
+        """Set (or, empty, remove) what `/.well-known/openai-apps-challenge` answers.
+
+        Raises: PlatformError `registry.challenge`, `registry.deleted`; Conflict; StorageDown."""
+        if len(token) > 512 or any(not "!" <= c <= "~" for c in token):
+            raise PlatformError("registry.challenge", "That is not a challenge token.", "Copy it without spaces.")
+
+        def decide(pointer: Pointer) -> Pointer:
+            if pointer.own == "deleted":
+                raise _deleted(name)
+            return replace(pointer, challenge=token)
+
+        await self._move(name, decide, create=True)
+
+    async def set_state(self, name: Name, state: pointers.State, *, tenant: bool = False) -> None:
+        """Suspend, resume or delete the plugin, or (`tenant`) say so of its tenant. A deleted one stays deleted: its
+        name is never issued again. Raises: PlatformError `registry.unknown`, `registry.deleted`; Conflict."""
+
+        def decide(pointer: Pointer) -> Pointer:
+            if (pointer.hold if tenant else pointer.own) == "deleted" != state:
+                raise _deleted(name)
+            return replace(pointer, hold=state) if tenant else replace(pointer, own=state)
+
+        await self._move(name, decide)
+
+    async def _move(self, name: Name, decide: Callable[[Pointer], Pointer], *, create: bool = False) -> Pointer:
+        """Swap the pointer for what `decide` makes of it; returns the one that was replaced."""
+        for _ in range(ROUNDS):
+            old = await self.current(name)
+            if old is None and not create:
+                raise _unknown(name)
+            base = old or Pointer(created=self._now())
+            new = decide(base)
+            if old is not None and new == old:
+                return old
+            try:
+                await self.objects.swap(pointers.key(name), new.to_json(), expected=old.version if old else None)
+            except Conflict:
+                continue
+            return base
+        raise Conflict(f"{name} is being changed by too many others.")
+
+    # -- pruning ----------------------------------------------------------------------------------------------------
+
+    async def prune(self, name: Name) -> list[str]:
+        """Remove bundles and manifests that can't be gone back to, and widget files that no published URI needs.
+
+        What is younger than a day stays. Returns the keys that were removed.
+        Raises: PlatformError `registry.unknown`; Conflict; StorageDown.
+        """
+        began, keys = self._now(), await self._unreferenced(name)
+        if not keys:
+            return []
+        marked = {_id(key): began for key in keys}
+
+        def mark(pointer: Pointer) -> Pointer:
+            wanted = {past.digest for past in pointer.history} | set(pointer.previews) | {pointer.current}
+            return replace(pointer, pruned={k: v for k, v in marked.items() if k not in wanted})
+
+        await self._move(name, mark)
+        marks = (await self._known(name)).pruned
+        referenced = await self._trees(name)
+        removed = []
+        for key in keys:
+            if self._now() - began > PRUNE_SECONDS:
+                break  # a publish may take the marks for abandoned; the next prune goes on
+            if marks.get(_id(key)) == began and _id(key) not in referenced:
+                await self.objects.delete(key)
+                removed.append(key)
+        await self._move(name, lambda pointer: replace(pointer, pruned={}))
+        return removed
+
+    async def _unreferenced(self, name: Name) -> list[str]:
+        kept = await self._trees(name)
+        pointer = await self._known(name)
+        kept |= {past.digest for past in pointer.history} | set(pointer.previews) | {pointer.current or ""}
+        found = []
+        for kind in ("releases", "bundles", "site"):
+            async for listed in self.objects.list(f"{kind}/{name.tenant}/{name.plugin}/"):
+                if _id(listed.key) not in kept and self._now() - listed.modified > LEFTOVER_SECONDS:
+                    found.append(listed.key)
+        return found
+
+    async def _trees(self, name: Name) -> set[str]:
+        """Every tree that a widget needs which was ever published, or is about to be."""
+        trees = set()
+        async for listed in self.objects.list(f"widgets/{name.tenant}/{name.plugin}/"):
+            stored = await self.objects.get(listed.key)
+            if stored is not None:
+                record = json.loads(stored.data)
+                trees |= {record["tree"], _id(record["key"])}
+        return trees
+
+    def _wanted(self, manifest: Manifest) -> set[str]:
+        trees = {widget.tree for widget in manifest.widgets} | {_id(widget.key) for widget in manifest.widgets}
+        return {manifest.digest} | trees
+
+    def _marks(self, pointer: Pointer | None, wanted: set[str]) -> dict[str, float]:
+        return {k: v for k, v in pointer.pruned.items() if k in wanted} if pointer else {}
+
+    def _check_open(self, name: Name, pointer: Pointer, digest: str) -> None:
+        if pointer.state == "deleted":
+            raise _deleted(name)
+        if pointer.state == "suspended":
+            raise PlatformError("registry.suspended", f"{name} is suspended.", "Ask the operator.")
+        if digest in pointer.yanked:
+            raise PlatformError("registry.yanked", f"Release {digest[:12]} of {name} was yanked.", "Publish a new one.")
+        if self._now() - pointer.pruned.get(digest, 0.0) < PRUNE_SECONDS:
+            raise _pruning(name)
+
+    async def _known(self, name: Name) -> Pointer:
+        pointer = await self.current(name)
+        if pointer is None:
+            raise _unknown(name)
+        return pointer
+
+
+def bundle_key(name: Name, digest: str) -> str:
+    return f"bundles/{name.tenant}/{name.plugin}/{digest}.zip"
+
+
+def release_key(name: Name, digest: str) -> str:
+    return f"releases/{name.tenant}/{name.plugin}/{digest}.json"
+
+
+def widget_key(name: Name, uri: str) -> str:
+    """Where the record of a published widget is kept: by its URI, which no two contents share."""
+    return f"widgets/{name.tenant}/{name.plugin}/{hashlib.sha256(uri.encode()).hexdigest()[:32]}.json"
+
+
+def _id(key: str) -> str:
+    """The digest or tree that a key below `{kind}/{tenant}/{plugin}/` belongs to."""
+    return key.split("/", 4)[3].partition(".")[0]
+
+
+def _unknown(name: Name) -> PlatformError:
+    return PlatformError("registry.unknown", f"There is no plugin {name}.", "Publish it first.")
+
+
+def _deleted(name: Name) -> PlatformError:
+    return PlatformError("registry.deleted", f"{name} was deleted; its name is not given again.", "Use another name.")
+
+
+def _pruning(name: Name) -> PlatformError:
+    return PlatformError("registry.pruning", f"Old releases of {name} are being removed.", "Retry in ten minutes.")
