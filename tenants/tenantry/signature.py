@@ -1,0 +1,176 @@
+"""A function's parameters, read once at its definition: which is the context, which are arguments, and their schema."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType, MethodType
+from typing import Annotated, Any, TypeGuard, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+from pydantic_core import PydanticSerializationError
+
+from tenantry import source
+from tenantry.context import Context
+from tenantry.errors import PluginError
+from tenantry.schema import Json, Misfit, generate
+
+REPORTED = 10  # faults named in one answer: enough to mend a call, short enough to read
+UNSAYABLE = (PydanticUserError, PydanticInvalidForJsonSchema, PydanticSerializationError, Misfit)
+
+
+class BadArguments(Exception):
+    """Arguments that don't fit; `faults` are "field: what is wrong", to be shown to the model."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("; ".join(faults))
+        self.faults = faults
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """`names` are the parameters that the caller fills, `model` validates them (None when there is `**rest`),
+    `context` is the name of the parameter annotated `Context`, `hints` the evaluated annotations."""
+
+    function: Callable[..., Any]
+    name: str
+    names: tuple[str, ...]
+    required: frozenset[str]
+    model: type[BaseModel] | None
+    context: str | None
+    hints: Mapping[str, Any]
+    place: source.Source
+
+    @property
+    def returns(self) -> Any:
+        """The return annotation, `inspect.Signature.empty` where there is none."""
+        return self.hints.get("return", inspect.Signature.empty)
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    def fault(self, message: str, hint: str = "", *, code: str = "plugin.definition") -> PluginError:
+        """A PluginError that names this function and its place."""
+        return PluginError(f"{self.name}: {message}", hint, code=code, source=self.place)
+
+    def schema(self) -> Json:
+        """The input schema, files still marked. Raises: PluginError for what can't be said in JSON Schema."""
+        assert self.model is not None
+        try:
+            schema = generate(TypeAdapter(self.model), "validation")
+        except UNSAYABLE as error:
+            raise self.fault(f"a parameter's type has no JSON Schema. {_first_line(error)}") from error
+        schema.pop("title", None)
+        schema.setdefault("properties", {})
+        return schema
+
+    def bind(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Keyword arguments for the function, coerced and with defaults. Raises: BadArguments."""
+        if self.model is None:
+            return dict(arguments)
+        try:
+            values = self.model.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise BadArguments(faults(error)) from None
+        return {name: getattr(values, _field(index)) for index, name in enumerate(self.names)}
+
+
+def faults(error: ValidationError) -> list[str]:
+    """What is wrong with some data, a line for each fault: "items.0.name: Field required"."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}".removeprefix(": ") for fault in found]
+    return lines[:REPORTED] + ([f"and {len(lines) - REPORTED} more"] if len(lines) > REPORTED else [])
+
+
+def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signature:
+    """Read the signature of a function that is being declared as a `kind`. With `raw` it may have only `**rest`.
+
+    Raises: PluginError.
+    """
+    if not is_function(function):
+        raise PluginError(f"@plugin.{kind} decorates functions, not {function!r}.", "Put it on a def or async def.")
+    place = source.of(function)
+    name = function.__name__
+
+    def fault(message: str, hint: str = "") -> PluginError:
+        return PluginError(f"{name}: {message}", hint, source=place)
+
+    try:
+        hints = get_type_hints(function, localns=dict(source.caller_names()), include_extras=True)
+    except Exception as error:
+        raise fault(f"an annotation can't be evaluated: {error}", "Define or import it above.") from error
+    fields: dict[str, Any] = {}
+    names: list[str] = []
+    required: set[str] = set()
+    context: str | None = None
+    rest = False
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL}:
+            raise fault(f"{parameter} has no name to the caller.", "Use ordinary parameters.")
+        if parameter.kind is parameter.VAR_KEYWORD:
+            if not raw:
+                raise fault(f"{parameter} says nothing about its arguments.", "Name them, or give input_schema=.")
+            rest = True
+            continue
+        if parameter.name not in hints:
+            raise fault(f"the parameter {parameter.name} has no type.", "Annotate it: it becomes the input schema.")
+        annotation = hints[parameter.name]
+        if annotation is Context:
+            context = parameter.name
+            continue
+        if parameter.default is parameter.empty:
+            required.add(parameter.name)
+        fields[_field(len(names))] = _model_field(parameter, annotation)
+        names.append(parameter.name)
+    if rest and names:
+        raise fault("**arguments stands alone.", "Take all arguments in it, or none.")
+    try:
+        model = None if rest else create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    except (PydanticUserError, TypeError, ValueError) as error:
+        raise fault(f"a parameter's type can't be used. {_first_line(error)}") from error
+    return Signature(function, name, tuple(names), frozenset(required), model, context, hints, place)
+
+
+def description(given: str | None, signature: Signature) -> str:
+    """The given description or the docstring. Raises: PluginError when there is neither."""
+    text = given if given is not None else inspect.getdoc(signature.function)
+    if not text or not text.strip():
+        raise signature.fault("it has no description.", "Write a docstring: it is what the model chooses by.")
+    return text.strip()
+
+
+def is_function(value: Any) -> TypeGuard[FunctionType | MethodType]:
+    return isinstance(value, FunctionType | MethodType)
+
+
+def _field(index: int) -> str:
+    # parameters may be called `schema` or `_x`, which pydantic's fields may not; the real name is the alias
+    return f"p{index}"
+
+
+def _model_field(parameter: inspect.Parameter, annotation: Any) -> Any:
+    annotated = Annotated[annotation, Field(alias=parameter.name)]
+    if parameter.default is parameter.empty:
+        return (annotated, None) if _is_optional_file(annotation) else annotated
+    return (annotated, parameter.default)
+
+
+def _is_optional_file(annotation: Any) -> bool:
+    from types import UnionType
+    from typing import Union, get_args
+
+    from tenantry.file import File
+
+    if get_origin(annotation) is Annotated:
+        return _is_optional_file(get_args(annotation)[0])
+    if get_origin(annotation) not in {Union, UnionType}:
+        return False
+    options = get_args(annotation)
+    return type(None) in options and any(option is File or File in get_args(option) for option in options)
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]
