@@ -15,13 +15,14 @@ from typing import Any
 from tenantry_registry.errors import PlatformError
 
 FORMAT = 1
-ORIGIN = "https://origin.tenantry.invalid"  # stands for the plugin's own origin and path prefix; filled at load
+ORIGIN = "https://origin.tenantry.invalid"  # stands for the plugin's own origin and path prefix; `placeholders.fill` fills it
+STORAGE = "https://storage.tenantry.invalid"  # stands for the origin that signed downloads come from
 
 
 @dataclass(frozen=True, slots=True)
 class WidgetEntry:
     """One published widget: `key` is the Objects key of its compiled HTML, `meta` the `_meta` of the resource
-    (without domain), `tree` the hash its assets stand under, `size` the HTML's bytes."""
+    (without domain, which depends on the client), `tree` the hash its assets stand under, `size` the HTML's bytes."""
 
     name: str
     uri: str
@@ -65,6 +66,7 @@ class Manifest:
     answers: Mapping[str, Any] = field(default_factory=dict)
     dynamic: tuple[str, ...] = ()
     listing: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = field(default_factory=dict)  # the author's own, below those of the tenant's plan
     examples: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()  # the warnings it was published with
     uses_files: bool = False
