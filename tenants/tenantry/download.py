@@ -104,7 +104,7 @@ class Fetcher:
         for _ in range(REDIRECTS + 1):
             connection = self._connect(url, deadline)
             try:
-                response = self._request(connection, url)
+                response = self.request(connection, url)
                 if response.status in {301, 302, 303, 307, 308}:
                     url = urljoin(url, response.headers.get("Location", ""))
                     connection.close()
@@ -119,7 +119,8 @@ class Fetcher:
                 raise
         raise FileError("The file's address redirects too often.")
 
-    def _request(self, connection: http.client.HTTPConnection, url: str) -> http.client.HTTPResponse:
+    def request(self, connection: http.client.HTTPConnection, url: str) -> http.client.HTTPResponse:
+        """Send the request; the platform's own fetching sends forms and headers here. Raises: FileError."""
         parts = urlsplit(url)
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
