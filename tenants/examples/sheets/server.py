@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import table
 from pydantic import BaseModel, Field
@@ -39,7 +39,16 @@ class Description(BaseModel):
     columns: list[Column]
 
 
-def described(name: str, text: str) -> tuple[Result[Description], list[dict[str, Any]]]:
+class Described(NamedTuple):
+    """A table described for the model, in words, as bars for the widget, and as a report to save."""
+
+    description: Description
+    words: str
+    bars: list[list[dict[str, Any]]]
+    report: bytes
+
+
+def described(name: str, text: str) -> Described:
     try:
         head, rows = table.read(text)
     except ValueError as error:
@@ -51,12 +60,8 @@ def described(name: str, text: str) -> tuple[Result[Description], list[dict[str,
     gaps = [c["name"] for c in columns if c["empty"]]
     words = f"{name}: {len(rows)} rows, {len(columns)} columns."
     words += f" Gaps in {', '.join(gaps)}." if gaps else " No gaps."
-    result = Result(
-        Description(name=name, rows=len(rows), columns=[Column(**c) for c in columns]),
-        content=words,
-        meta={"bars": [table.bars(column) for column in cells]},
-    )
-    return result, columns
+    description = Description(name=name, rows=len(rows), columns=[Column(**c) for c in columns])
+    return Described(description, words, [table.bars(column) for column in cells], table.report(columns))
 
 
 @plugin.tool(
@@ -71,13 +76,14 @@ def described(name: str, text: str) -> tuple[Result[Description], list[dict[str,
 def describe_file(file: File, ctx: Context) -> Result[Description]:
     """Use this when the user gives a CSV file and wants to know what is in it."""
     text = file.read(max_bytes=LARGEST).decode("utf-8-sig", errors="replace")
-    result, columns = described(file.file_name or "The file", text)
-    saved = ctx.files.save("columns.csv", table.report(columns), "text/csv")
-    result.meta["report"] = saved.model_dump(mode="json", exclude_none=True)
-    return result
+    found = described(file.file_name or "The file", text)
+    saved = ctx.files.save("columns.csv", found.report, "text/csv")
+    report = {"download_url": saved.download_url, "file_id": saved.file_id}
+    return Result(found.description, content=found.words, meta={"bars": found.bars, "report": report})
 
 
 @plugin.tool(read_only=True, destructive=False, open_world=False, title="Describe pasted CSV", widget=view)
 def describe_text(text: Annotated[str, Field(min_length=3, max_length=200_000)]) -> Result[Description]:
     """Use this when the user pastes a table as text and wants to know what is in it."""
-    return described("The table", text)[0]
+    found = described("The table", text)
+    return Result(found.description, content=found.words, meta={"bars": found.bars})

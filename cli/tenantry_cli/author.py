@@ -1,0 +1,51 @@
+"""Runs each plugin under development as its author would: with their interpreter and what their .env says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tenantry_registry.names import Name
+from tenantry_registry.runners import Call, Release, Runner
+
+from tenantry_cli.folder import PluginFolder
+
+
+class AuthorsRunner:
+    """A runner for each interpreter, made by `make(python)` when the first plugin needs it.
+
+    A folder's .env is read when it is adopted: what [secrets] requires becomes ctx.secrets, all of it the environment.
+    """
+
+    def __init__(self, make: Callable[[str], Runner]) -> None:
+        self._make = make
+        self._runners: dict[str, Runner] = {}
+        self._plugins: dict[Name, tuple[str, dict[str, str], frozenset[str]]] = {}
+
+    def adopt(self, name: Name, folder: PluginFolder) -> None:
+        """Run `name` as its folder says from now on."""
+        self._plugins[name] = folder.interpreter(), folder.dotenv(), folder.required_secrets()
+
+    async def describe(self, release: Release) -> dict[str, Any]:
+        return await self._runner(release).describe(self._as_here(release))
+
+    async def call(self, release: Release, call: Call) -> dict[str, Any]:
+        return await self._runner(release).call(self._as_here(release), call)
+
+    async def aclose(self) -> None:
+        for runner in self._runners.values():
+            await runner.aclose()
+
+    def _runner(self, release: Release) -> Runner:
+        python = self._plugins[release.name][0] if release.name in self._plugins else ""
+        if python not in self._runners:
+            self._runners[python] = self._make(python)
+        return self._runners[python]
+
+    def _as_here(self, release: Release) -> Release:
+        if release.name not in self._plugins:
+            return release
+        _, dotenv, required = self._plugins[release.name]
+        secrets = {name: value for name, value in dotenv.items() if name in required}
+        return replace(release, env={**release.env, **dotenv}, secrets={**release.secrets, **secrets})

@@ -1,0 +1,85 @@
+"""The official MCP client, as `platform call`, the demo and `platform check URL` use it.
+
+Python's resolver does not know *.localhost (RFC 6761 lets it not), so the transport leads such hosts to loopback
+and leaves the Host header as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+from tenantry_registry.errors import PlatformError
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+LOOPBACK = "127.0.0.1"
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0  # a tool has 25; hosted elsewhere it may have more
+
+
+class Loopback(httpx2.AsyncHTTPTransport):
+    """Sends what is meant for *.localhost to this machine."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.url.host.endswith(".localhost"):
+            request.url = request.url.copy_with(host=LOOPBACK)
+        return await super().handle_async_request(request)
+
+
+def http_client(headers: Mapping[str, str] | None = None) -> httpx2.AsyncClient:
+    """An HTTP client that reaches *.localhost."""
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=ANSWER_SECONDS)
+    return httpx2.AsyncClient(transport=Loopback(), timeout=timeout, headers=dict(headers or {}))
+
+
+@asynccontextmanager
+async def connect(url: str, *, mode: str = "auto", headers: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
+    """The official client, connected. `mode`: auto, legacy, or a revision.
+
+    Raises: PlatformError `call.unreachable` (nobody answers), `call.not-mcp` (somebody does, but not MCP),
+    `call.failed` (a protocol error).
+    """
+    from mcp import Client, MCPError
+    from mcp.client.streamable_http import streamable_http_client
+
+    try:
+        async with (
+            http_client(headers) as http,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        ):
+            yield client
+    except* httpx2.ConnectError:
+        raise PlatformError("call.unreachable", f"Nobody answers at {url}.", "Is it being served?") from None
+    except* httpx2.HTTPStatusError as group:
+        status = first(group).response.status_code
+        raise PlatformError("call.not-mcp", f"{url} answers {status}.", "Look at the address.") from None
+    except* httpx2.InvalidURL:
+        raise PlatformError("call.unreachable", f"{url} is not an address.", "Write it as http(s)://...") from None
+    except* MCPError as group:
+        error = first(group)
+        raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", "") from None
+
+
+def first(group: BaseExceptionGroup[Any]) -> Any:
+    """The first error inside a group, however deep."""
+    error: Any = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def try_example(url: str, example: Mapping[str, Any]) -> str:
+    """Call an example of a plugin and give what it answers in a line of words.
+
+    Raises: PlatformError as `connect`, and `call.tool-failed` when the tool says it failed.
+    """
+    async with connect(url) as client:
+        result = await client.call_tool(example["tool"], dict(example["arguments"]))
+    words = " ".join(block.text for block in result.content if block.type == "text")
+    if result.is_error:
+        raise PlatformError("call.tool-failed", f"{example['tool']}: {words}", "Look at what the tool raised.")
+    return " ".join(words.split())

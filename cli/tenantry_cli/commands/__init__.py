@@ -1,0 +1,1 @@
+"""One command, one file: each module here holds one click command named `command`."""

@@ -1,0 +1,66 @@
+"""`platform check`: what would be refused, before it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tenantry_cli import options
+
+if TYPE_CHECKING:
+    from tenantry_registry.report import Report
+
+BROKEN = 1
+
+
+@click.command("check")
+@click.argument("what", metavar="[FOLDER|URL]", default=".")
+@options.tenant
+@options.as_json
+def command(what: str, tenant: str | None, as_json: bool) -> int:
+    """Say what ChatGPT, or publishing, would refuse: of a plugin's FOLDER, or of the MCP server at URL.
+
+    A folder's code is described as it will run and its examples are called; nothing is published, and nothing but a
+    URL is fetched. The exit code is 1 when there is an error.
+    """
+    import asyncio
+
+    from tenantry_cli.output import Terminal
+    from tenantry_cli.settings import CliSettings
+
+    terminal = Terminal.beside(as_json)
+    if what.startswith(("http://", "https://")):
+        from tenantry_cli.inspect import inspect_url
+
+        report = asyncio.run(inspect_url(what, terminal))
+    else:
+        from tenantry_registry import names
+
+        from tenantry_cli.folder import PluginFolder
+        from tenantry_cli.publishing import examine_folder
+
+        folder = PluginFolder.open(Path(what))
+        name = names.Name(names.tenant(tenant or CliSettings().tenant), folder.plugin)
+        report = asyncio.run(examine_folder(folder, name, terminal)).report
+    if as_json:
+        terminal.answer(report.to_dict())
+    else:
+        show(report, terminal, what)
+    return BROKEN if report.errors else 0
+
+
+def show(report: Report, terminal: object, what: str) -> None:
+    """The sizes, the findings, and the count of them."""
+    from tenantry_cli.output import Terminal, many, size
+    from tenantry_cli.publishing import show_findings
+
+    assert isinstance(terminal, Terminal)
+    name = report.name.rpartition("/")[2] or what
+    sizes = [many(report.tools, "tool"), many(report.widgets, "widget")] + (
+        [size(report.bytes)] if report.bytes else []
+    )
+    terminal.line(f"{name}  {'  '.join(sizes)}")
+    show_findings(terminal, [finding.to_dict() for finding in report.findings])
+    terminal.line(f"{many(len(report.errors), 'error')}, {many(len(report.warnings), 'warning')}")

@@ -1,0 +1,66 @@
+"""`platform dev`: the author's loop. Publish, serve, and publish again on every saved change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tenantry_cli import options
+
+
+@click.command("dev")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
+@options.port
+@options.tenant
+@options.store
+@options.s3
+@click.option("--debug", is_flag=True, help="Run tools where a breakpoint works; nothing is killed.")
+@click.option("--open/--no-open", "open_page", default=True, help="Open the page in a browser. [on a terminal]")
+@click.option("--try", "try_examples", is_flag=True, help="Call each plugin's first example and print the answers.")
+@options.as_json
+def command(
+    folders: tuple[Path, ...],
+    port: int | None,
+    tenant: str | None,
+    store: str | None,
+    s3: str | None,
+    debug: bool,
+    open_page: bool,
+    try_examples: bool,
+    as_json: bool,
+) -> int:
+    """Publish FOLDERS (or all plugins inside one), serve them, and publish again when a file is saved.
+
+    A release that does not publish changes nothing: the old one goes on serving, and the reason is shown. Tools run
+    with the folder's own .venv or $VIRTUAL_ENV, and read its .env.
+
+    \b
+    platform dev zoo
+    platform dev zoo shop --port 9000
+    """
+    import asyncio
+
+    from tenantry_registry import names
+
+    from tenantry_cli import folder
+    from tenantry_cli.development import Development
+    from tenantry_cli.output import Terminal
+    from tenantry_cli.settings import CliSettings
+
+    settings = CliSettings()
+    terminal = Terminal.beside(as_json)
+    development = Development(
+        folders=folder.find(folders or (Path.cwd(),)),
+        tenant=names.tenant(tenant or settings.tenant),
+        store=store or settings.store,
+        s3=s3,
+        host=settings.host,
+        port=settings.port if port is None else port,
+        debug=debug,
+        open_page=open_page and terminal.interactive,
+        try_examples=try_examples,
+        as_json=as_json,
+        terminal=terminal,
+    )
+    return asyncio.run(development.run())

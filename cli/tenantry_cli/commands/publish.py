@@ -1,0 +1,57 @@
+"""`platform publish`: one folder, one release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tenantry_cli import options
+
+
+@click.command("publish")
+@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@options.tenant
+@options.store
+@click.option("--force", is_flag=True, help="Publish even where it breaks the published plugin.")
+@options.as_json
+def command(folder: Path, tenant: str | None, store: str | None, force: bool, as_json: bool) -> int:
+    """Publish FOLDER as a new release and serve it from now on.
+
+    What is served already goes on until the new release is complete; a failure anywhere changes nothing.
+    """
+    import asyncio
+
+    from tenantry_publisher.publish import RulesBroken
+    from tenantry_registry import names
+
+    from tenantry_cli.folder import PluginFolder
+    from tenantry_cli.output import Terminal
+    from tenantry_cli.publishing import publish_folder, show_change, show_findings
+    from tenantry_cli.settings import CliSettings
+
+    settings = CliSettings()
+    terminal = Terminal.beside(as_json)
+    opened = PluginFolder.open(folder)
+    name = names.Name(names.tenant(tenant or settings.tenant), opened.plugin)
+    try:
+        published = asyncio.run(publish_folder(opened, name, store or settings.store, terminal, force=force))
+    except RulesBroken as error:
+        show_findings(terminal, [finding.to_dict() for finding in error.report.findings])
+        raise
+    show_findings(terminal, [finding.to_dict() for finding in published.report.findings])
+    if as_json:
+        terminal.answer(
+            {
+                "tenant": name.tenant,
+                "plugin": name.plugin,
+                "release": published.digest,
+                "previous": published.previous,
+                "changed": published.changed,
+                "findings": [finding.to_dict() for finding in published.report.findings],
+            }
+        )
+        return 0
+    show_change(terminal, published, str(name))
+    terminal.next("platform serve" if published.changed else f"platform releases {name}")
+    return 0

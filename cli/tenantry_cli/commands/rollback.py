@@ -1,0 +1,62 @@
+"""`platform rollback`: serve an older release again."""
+
+from __future__ import annotations
+
+import click
+
+from tenantry_cli import options
+
+
+@click.command("rollback")
+@click.argument("plugin", metavar="TENANT/PLUGIN")
+@click.argument("digest", required=False)
+@options.store
+def command(plugin: str, digest: str | None, store: str | None) -> None:
+    """Serve the release before the current one again, or the one whose digest begins with DIGEST."""
+    import asyncio
+
+    from tenantry_registry import names
+    from tenantry_registry.registry import Registry
+
+    from tenantry_cli import store as stores
+    from tenantry_cli.output import Terminal, short
+    from tenantry_cli.settings import CliSettings
+
+    name = names.parse(plugin)
+
+    async def roll_back() -> tuple[str | None, str]:
+        with stores.opened(store or CliSettings().store) as objects:
+            registry = Registry(objects)
+            history = [past.digest for past in await registry.history(name)]
+            pointer = await registry.current(name)
+            current = pointer.current if pointer else None
+            target = choose(name, history, current, digest)
+            await registry.point(name, target)
+            return current, target
+
+    was, now = asyncio.run(roll_back())
+    terminal = Terminal()
+    terminal.step("live", short(now), style="bold")
+    if was and was != now:
+        terminal.step("", f"was {short(was)}; go back with: platform rollback {name} {short(was)}")
+
+
+def choose(name: object, history: list[str], current: str | None, prefix: str | None) -> str:
+    """The digest that is meant. Raises: PlatformError `rollback.nothing`, `rollback.unknown`, `rollback.unclear`."""
+    from tenantry_registry.errors import PlatformError
+
+    if prefix is None:
+        older = [d for d in history if d != current]
+        if not older:
+            raise PlatformError("rollback.nothing", f"{name} has no other release to go back to.")
+        return older[0]
+    found = [d for d in history if d.startswith(prefix.lower())]
+    if not found:
+        raise PlatformError(
+            "rollback.unknown", f"No release of {name} begins with {prefix!r}.", f"See: platform releases {name}"
+        )
+    if len(found) > 1:
+        raise PlatformError(
+            "rollback.unclear", f"{len(found)} releases of {name} begin with {prefix!r}.", "Give more digits."
+        )
+    return found[0]

@@ -1,0 +1,158 @@
+"""What `platform dev` does: publish, serve, watch, and never let a broken save take down what works."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.names import Name
+
+from tenantry_cli import store as stores
+from tenantry_cli.address import Address, bind
+from tenantry_cli.author import AuthorsRunner
+from tenantry_cli.folder import PluginFolder
+from tenantry_cli.machine import Machine
+from tenantry_cli.output import Terminal, short
+from tenantry_cli.publishing import Progress, counted, show_findings
+from tenantry_cli.server import serving, stop_signal
+from tenantry_cli.watch import changes
+
+
+@dataclass
+class Development:
+    """One run of `platform dev`; the fields are its options."""
+
+    folders: Sequence[PluginFolder]
+    tenant: str
+    store: str
+    s3: str | None
+    host: str
+    port: int
+    debug: bool
+    open_page: bool
+    try_examples: bool
+    as_json: bool
+    terminal: Terminal
+
+    async def run(self) -> int:
+        """Serve until Ctrl-C. Raises: PlatformError when nothing could be started."""
+        stop = stop_signal()
+        listener = bind(self.host, self.port)
+        address = Address(listener.getsockname()[1])
+        with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
+            self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
+            self.machine = Machine(objects, self.runner, address)
+            try:
+                async with serving(self.machine.app(page=not self.as_json or page_built()), listener):
+                    await self.publish_all()
+                    await self.ready()
+                    async for changed in changes([f.path for f in self.folders], stop):
+                        await asyncio.gather(*(self.again(path, files) for path, files in changed.items()))
+            finally:
+                await self.runner.aclose()
+        return 0
+
+    def make_runner(self, objects: Any, python: str) -> Any:
+        from tenantry_registry.process_runner import ProcessRunner
+
+        return ProcessRunner(
+            objects,
+            folder=stores.cache_of(self.store),
+            python=python or None,
+            debug=self.debug,
+            isolate="none",
+            spare=True,
+        )
+
+    async def publish_all(self) -> None:
+        """Publish every folder; one that does not publish is said so, and what it served before goes on."""
+        for folder in self.folders:
+            await self.publish(folder, "")
+
+    async def publish(self, folder: PluginFolder, because: str) -> None:
+        started = time.monotonic()
+        name = Name(self.tenant, folder.plugin)
+        stamp = f"{time.strftime('%H:%M:%S')}  " if because else "  "
+        self.runner.adopt(name, folder)
+        try:
+            with self.terminal.bar(name.plugin) if not because else nullcontext() as bar:
+                progress = Progress(self.terminal, bar, verbose=False) if bar else lambda _: None
+                published = await self.machine.publish(folder, name, progress)
+        except PlatformError as error:
+            await self.refused(name, error, stamp)
+            return
+        seconds = time.monotonic() - started
+        if because and not published.changed:
+            return
+        reason = f"{because}: " if because else ""
+        kept = "" if published.changed else ", kept"
+        what = f"{reason}{short(published.digest)}  {counted(published)}{kept}"
+        self.terminal.line(f"{stamp}{name.plugin:<12} {what}   {seconds:.2f} s")
+        show_findings(self.terminal, [f.to_dict() for f in published.report.findings])
+
+    async def refused(self, name: Name, error: PlatformError, stamp: str) -> None:
+        """Say why nothing was published, and what is served instead."""
+        from tenantry_publisher.publish import RulesBroken
+
+        serves = name in self.machine.served or await self.machine.adopt(name)
+        serving_on = f"{short(self.machine.served[name].manifest.digest)} goes on serving" if serves else "not served"
+        self.terminal.line(f"{stamp}{name.plugin:<12} not published; {serving_on}")
+        if isinstance(error, RulesBroken):
+            show_findings(self.terminal, [f.to_dict() for f in error.report.findings])
+        else:
+            self.terminal.finding("error", error.code, error.message, "", error.hint)
+
+    async def ready(self) -> None:
+        """Say where everything is."""
+        served = [self.machine.served[name] for name in sorted(self.machine.served)]
+        if self.try_examples:
+            await self.try_all()
+        if self.as_json:
+            self.terminal.answer({"ready": True, "plugins": [s.to_dict() for s in served]}, compact=True)
+            return
+        self.terminal.line()
+        if served:
+            urls = self.machine.address
+            self.terminal.table(
+                ["plugin", "release", "path form", "host form"],
+                [(str(s.name), short(s.manifest.digest), urls.mcp_url(s.name), urls.host_url(s.name)) for s in served],
+            )
+            self.terminal.line()
+        self.terminal.line(f"Ready on {self.machine.address.origin}   (Ctrl-C stops)")
+        if self.open_page:
+            import webbrowser
+
+            await asyncio.to_thread(webbrowser.open, self.machine.address.origin)
+
+    async def try_all(self) -> None:
+        """Call each plugin's first example by the official client."""
+        from tenantry_cli.client import try_example
+
+        self.terminal.line()
+        for served in (self.machine.served[name] for name in sorted(self.machine.served)):
+            for example in served.manifest.examples[:1]:
+                words = await try_example(self.machine.address.mcp_url(served.name), example)
+                self.terminal.line(f"  {served.name.plugin:<12} {example['tool']}: {words}")
+
+    async def again(self, path: Path, files: Sequence[str]) -> None:
+        """Publish a folder whose files were saved."""
+        because = files[0] if len(files) == 1 else f"{len(files)} files"
+        try:
+            folder = PluginFolder.open(path)
+            await self.publish(folder, because)
+        except PlatformError as error:
+            self.terminal.line(f"{time.strftime('%H:%M:%S')}  {path.name:<12} not published; nothing changed")
+            self.terminal.finding("error", error.code, error.message, "", error.hint)
+
+
+def page_built() -> bool:
+    """Whether the page that plays ChatGPT has been built."""
+    from tenantry_cli.host.server import DIST
+
+    return (DIST / "index.html").exists()

@@ -1,0 +1,149 @@
+"""Everything that serves on this machine, composed once: store, runner, gateway, and the page that plays ChatGPT.
+
+`platform dev` and `platform serve` are the same create_app as Lambda, with local twins behind the ports. The only
+thing added is the page, and only for `dev`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tenantry_publisher.publish import Published, RulesBroken, Step, publish
+from tenantry_registry import bundle
+from tenantry_registry.manifest import Manifest
+from tenantry_registry.names import Name
+from tenantry_registry.objects import Objects
+from tenantry_registry.registry import Registry
+from tenantry_registry.runners import Runner
+
+from tenantry_cli.address import Address
+from tenantry_cli.folder import PluginFolder
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One plugin that is being served, as `--json` prints it and as the page lists it."""
+
+    name: Name
+    manifest: Manifest
+    address: Address
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "tenant": self.name.tenant,
+            "plugin": self.name.plugin,
+            "release": self.manifest.digest,
+            "mcp_url": self.address.mcp_url(self.name),
+            "host_url": self.address.host_url(self.name),
+        }
+
+    def for_page(self) -> dict[str, Any]:
+        title = self.manifest.server.get("title") or self.name.plugin
+        return {**self.to_dict(), "title": title, "examples": list(self.manifest.examples)}
+
+
+@dataclass
+class Machine:
+    """`objects` and `runner` as opened by the command; `address` is where it will be reached."""
+
+    objects: Objects
+    runner: Runner
+    address: Address
+    served: dict[Name, Served] = field(default_factory=dict)
+    findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
+    listeners: set[asyncio.Queue[Served]] = field(default_factory=set)
+
+    async def publish(self, folder: PluginFolder, name: Name, progress: Callable[[Step], None]) -> Published:
+        """Pack and publish a folder. Raises: as `tenantry_publisher.publish.publish`; what was served stays."""
+        data = await asyncio.to_thread(bundle.pack, folder.path)
+        try:
+            published = await publish(
+                objects=self.objects,
+                runner=self.runner,
+                name=name,
+                bundle=data,
+                progress=progress,
+                **folder.surroundings(),
+            )
+        except RulesBroken as error:
+            self.findings[name] = [f.to_dict() for f in error.report.findings]
+            raise
+        self.findings[name] = [f.to_dict() for f in published.report.findings] or [
+            dict(f) for f in published.manifest.findings
+        ]
+        self.serve(name, published.manifest)
+        return published
+
+    async def adopt(self, name: Name) -> bool:
+        """Serve what is current already; False where there is nothing."""
+        registry = Registry(self.objects)
+        pointer = await registry.current(name)
+        if pointer is None or pointer.current is None or pointer.state != "active":
+            return False
+        self.serve(name, await registry.manifest(name, pointer.current))
+        return True
+
+    def serve(self, name: Name, manifest: Manifest) -> None:
+        self.served[name] = Served(name, manifest, self.address)
+        for queue in self.listeners:
+            queue.put_nowait(self.served[name])
+
+    def app(self, *, page: bool, pointer_seconds: float = 0.0) -> Any:
+        """The ASGI app: the gateway, and in front of it the page where it is wanted and built."""
+        from tenantry_gateway.app import create_app
+        from tenantry_gateway.settings import GatewaySettings
+
+        settings = GatewaySettings(
+            mode="development",
+            base=self.address.base,
+            hosts=self.address.hosts,
+            scheme="http",
+            origins=(self.address.origin,),
+            pointer_seconds=pointer_seconds,
+        )
+        gateway = create_app(objects=self.objects, runner=self.runner, settings=settings, mode="development")
+        if not page:
+            return gateway
+        from tenantry_cli.host.server import create_host, takes
+
+        host = create_host(self.listed, checks=self.checks, events=self.news)
+
+        async def both(scope: Any, receive: Any, send: Any) -> None:
+            await (host if takes(scope) else gateway)(scope, receive, send)
+
+        return both
+
+    def listed(self) -> Sequence[dict[str, Any]]:
+        return [self.served[name].for_page() for name in sorted(self.served)]
+
+    def checks(self, tenant: str, plugin: str) -> list[dict[str, Any]]:
+        """The findings of a plugin's latest publish, as the page shows them."""
+        return list(for_page(self.findings.get(Name(tenant, plugin), [])))
+
+    async def news(self) -> AsyncIterator[dict[str, Any]]:
+        """An item for each release that becomes current from now on."""
+        queue: asyncio.Queue[Served] = asyncio.Queue()
+        self.listeners.add(queue)
+        try:
+            while True:
+                served = await queue.get()
+                yield {k: v for k, v in served.to_dict().items() if k in ("tenant", "plugin", "release")}
+        finally:
+            self.listeners.discard(queue)
+
+
+def for_page(findings: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    for finding in findings:
+        place = finding["place"]
+        where = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
+        yield {
+            "severity": finding["severity"],
+            "rule": finding["code"],
+            "message": finding["message"],
+            "hint": finding["cure"],
+            "tool": finding["subject"],
+            "where": where,
+        }

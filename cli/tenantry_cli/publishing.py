@@ -1,0 +1,117 @@
+"""Publishing as the terminal shows it: steps as they are done, findings with their cure, what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from tenantry_registry.names import Name
+from tenantry_registry.objects import Objects
+
+from tenantry_cli import store as stores
+from tenantry_cli.author import AuthorsRunner
+from tenantry_cli.folder import PluginFolder
+from tenantry_cli.output import Bar, Terminal, many, short
+
+if TYPE_CHECKING:
+    from tenantry_publisher.publish import Examined, Published, Step
+
+STEPS = ("read", "described", "checked", "compared", "stored", "released")
+WORDS = {"read": "packed"}
+
+
+class Progress:
+    """Hands the pipeline's steps to the terminal: `verbose`, a line each; otherwise to the bar alone."""
+
+    def __init__(self, terminal: Terminal, bar: Bar, *, verbose: bool) -> None:
+        self.terminal, self.bar, self.verbose = terminal, bar, verbose
+        self.done = 0
+        bar.at(0, len(STEPS), "packing")
+
+    def __call__(self, step: Step) -> None:
+        self.done += 1
+        self.bar.at(min(self.done, len(STEPS)), len(STEPS), step.code)
+        if self.verbose and step.code in (*STEPS, "unchanged"):
+            aside = f"{step.seconds:.1f} s" if step.seconds >= 0.05 else ""
+            self.terminal.step(WORDS.get(step.code, step.code), step.text, aside)
+
+
+def counted(published: Published) -> str:
+    """`4 tools, 1 widget`."""
+    manifest = published.manifest
+    parts = [many(len(manifest.tools), "tool")] if manifest.tools else []
+    parts += [many(len(manifest.widgets), "widget")] if manifest.widgets else []
+    return ", ".join(parts) or "answers of its own"
+
+
+def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]]) -> None:
+    """Each finding where it is, and its cure."""
+    for finding in findings:
+        place = finding["place"]
+        where = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
+        what = f"{finding['subject']}: {finding['message']}" if finding["subject"] else finding["message"]
+        terminal.finding(finding["severity"], finding["code"], what, where, finding["cure"])
+
+
+def show_change(terminal: Terminal, published: Published, plugin: str) -> None:
+    """What was replaced, and how to go back."""
+    if published.changed and published.previous:
+        previous = short(published.previous)
+        terminal.step("", f"was {previous}; go back with: platform rollback {plugin} {previous}")
+
+
+async def publish_folder(
+    folder: PluginFolder, name: Name, store: str, terminal: Terminal, *, force: bool = False
+) -> Published:
+    """Pack a folder, describe it with the author's interpreter, publish it, and show each step.
+
+    Raises: as `tenantry_publisher.publish.publish`.
+    """
+    from tenantry_publisher.publish import publish
+    from tenantry_registry import bundle
+
+    with stores.opened(store) as objects, terminal.bar(name.plugin) as bar:
+        progress = Progress(terminal, bar, verbose=True)
+        data = await asyncio.to_thread(bundle.pack, folder.path)
+        async with authors_runner(objects, store, folder, name) as runner:
+            return await publish(
+                objects=objects, runner=runner, name=name, bundle=data, progress=progress, force=force,
+                **folder.surroundings(),
+            )  # fmt: skip
+
+
+async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -> Examined:
+    """Everything that publishing would say of a folder, without publishing it. Raises: as `examine`."""
+    from tenantry_publisher.publish import examine
+    from tenantry_registry import bundle
+
+    with (
+        tempfile.TemporaryDirectory(prefix="tenantry-") as store,
+        stores.opened(store) as objects,
+        terminal.bar("checking") as bar,
+    ):
+        progress = Progress(terminal, bar, verbose=False)
+        data = await asyncio.to_thread(bundle.pack, folder.path)
+        async with authors_runner(objects, store, folder, name) as runner:
+            return await examine(
+                objects=objects, runner=runner, name=name, bundle=data, progress=progress, **folder.surroundings()
+            )
+
+
+@asynccontextmanager
+async def authors_runner(
+    objects: Objects, store: str, folder: PluginFolder, name: Name
+) -> AsyncIterator[AuthorsRunner]:
+    """A runner that runs this folder as its author would."""
+    from tenantry_registry.process_runner import ProcessRunner
+
+    cache = stores.cache_of(store)
+    runner = AuthorsRunner(lambda python: ProcessRunner(objects, folder=cache, python=python or None, isolate="none"))
+    runner.adopt(name, folder)
+    try:
+        yield runner
+    finally:
+        await runner.aclose()
