@@ -5,6 +5,7 @@ it is published and makes calls into it afterwards; everything static on the wir
 this code runs for calls alone. What is not needed to declare a plugin is imported at first use.
 """
 
+from tenantry.ask import Elicit, Root, Roots, Sample, Sampled, Visit
 from tenantry.auth import NoAuth, OAuth2
 from tenantry.content import Annotations, Audio, Contents, EmbeddedResource, Icon, Image, ResourceLink, Text
 from tenantry.context import Context
@@ -14,6 +15,7 @@ from tenantry.header import Header
 from tenantry.hints import Location, Unverified
 from tenantry.plugin import Plugin
 from tenantry.profile import Profile
+from tenantry.prompt import Message
 from tenantry.result import Result
 from tenantry.user import User
 from tenantry.version import VERSION as __version__
@@ -27,6 +29,7 @@ __all__ = [
     "Contents",
     "Context",
     "Declined",
+    "Elicit",
     "EmbeddedResource",
     "File",
     "FileError",
@@ -34,6 +37,7 @@ __all__ = [
     "Icon",
     "Image",
     "Location",
+    "Message",
     "NoAuth",
     "OAuth2",
     "Plugin",
@@ -41,10 +45,15 @@ __all__ = [
     "Profile",
     "ResourceLink",
     "Result",
+    "Root",
+    "Roots",
+    "Sample",
+    "Sampled",
     "Text",
     "ToolError",
     "Unverified",
     "User",
+    "Visit",
     "Widget",
     "__version__",
 ]

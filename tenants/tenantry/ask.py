@@ -7,7 +7,6 @@ An answer is found by its key, made of the question itself unless the author giv
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -187,6 +186,8 @@ def key_of(question: Question, revision: str) -> str:
 
 
 def _digest(params: Mapping[str, Any]) -> str:
+    import hashlib
+
     return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:10]
 
 

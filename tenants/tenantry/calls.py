@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from tenantry import completion
 from tenantry.content import blocks
 from tenantry.context import Context
 from tenantry.errors import AuthRequired, ToolError
@@ -26,6 +27,8 @@ INVALID_PARAMS = -32602
 METHOD_NOT_FOUND = -32601
 MISSING_CAPABILITY = -32021  # 2026-07-28
 RESOURCE_NOT_FOUND = -32002  # before 2026-07-28
+INTERNAL = -32603
+CANT_ASK = "This client can't be asked for what is needed here."
 
 
 class Refusal(Exception):
@@ -43,7 +46,7 @@ def answer(plugin: Plugin, call: Mapping[str, Any], session: Session) -> Json:
     method = str(call.get("method", ""))
     params: Mapping[str, Any] = call.get("params") or {}
     context = Context(call, session, str(params.get("name") or params.get("uri") or ""))
-    level = log.requested(params.get("_meta") or {}, str(call.get("revision", "")))
+    level = log.requested(params.get("_meta") or {}, context.revision)
     with log.during(session, level):
         try:
             handler = HANDLERS.get(method)
@@ -67,8 +70,50 @@ def _tool(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
     return tool.call(params.get("arguments") or {}, context)
 
 
+def _prompt(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
+    prompt = plugin.prompts.get(str(params.get("name")))
+    if prompt is None:
+        raise Refusal(f"Unknown prompt: {params.get('name')}")
+    return prompt.get(params.get("arguments") or {}, context)
+
+
+def _read(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
+    uri = str(params.get("uri"))
+    exact = plugin.resources.get(uri)
+    found = exact.read(uri, {}, context) if exact is not None and exact.template is None else None
+    if exact is None or exact.template is not None:
+        for resource in plugin.resources.values():
+            values = resource.template.match(uri) if resource.template is not None else None
+            if values is not None:
+                found = resource.read(uri, values, context)
+                break
+    if found is None:
+        code = INVALID_PARAMS if context.revision >= "2026-07-28" else RESOURCE_NOT_FOUND
+        raise Refusal(f"Resource not found: {uri}", code=code, data={"uri": uri})
+    return found
+
+
+def _complete(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
+    reference, argument = params.get("ref") or {}, params.get("argument") or {}
+    target, name, value = (
+        str(reference.get("name") or reference.get("uri")),
+        str(argument.get("name")),
+        str(argument.get("value", "")),
+    )
+    prompt, template = plugin.prompts.get(target), plugin.resources.get(target)
+    if prompt is None and template is None:
+        raise Refusal(f"Unknown prompt or resource template: {target}")
+    handler = plugin.completions.get((target, name))
+    if handler is not None:
+        return handler.complete(value, (params.get("context") or {}).get("arguments") or {}, context)
+    return completion.beginning(completion.choices(prompt.arguments.get(name, {}) if prompt else {}), value)
+
+
 HANDLERS: dict[str, Callable[[Plugin, Mapping[str, Any], Context], Json]] = {
     "tools/call": _tool,
+    "prompts/get": _prompt,
+    "resources/read": _read,
+    "completion/complete": _complete,
 }
 
 
@@ -78,27 +123,35 @@ def _failure(method: str, error: BaseException, context: Context) -> Json:
     if isinstance(error, InputRequired):
         return {"input_required": {"inputRequests": dict(error.requests)}}
     if isinstance(error, MissingCapability):
-        data = {"requiredCapabilities": dict(error.needed)}
-        message = "This client can't be asked for what the tool needs."
-        return {"protocol_error": {"code": MISSING_CAPABILITY, "message": message, "data": data}}
+        if context.revision < "2026-07-28":  # no code for it there
+            error = ToolError(CANT_ASK)
+        else:
+            data = {"requiredCapabilities": dict(error.needed)}
+            return {"protocol_error": {"code": MISSING_CAPABILITY, "message": CANT_ASK, "data": data}}
     if isinstance(error, Refusal):
         return {"protocol_error": error.error}
-    if method == "tools/call":
-        if isinstance(error, BadArguments):
-            return {"result": {"content": blocks("Invalid arguments. " + "; ".join(error.faults)), "isError": True}}
-        if isinstance(error, ToolError):
+    if isinstance(error, BadArguments):
+        text = "Invalid arguments. " + "; ".join(error.faults)
+        if method == "tools/call":
+            return {"result": {"content": blocks(text), "isError": True}}
+        return {"protocol_error": {"code": INVALID_PARAMS, "message": text}}
+    if isinstance(error, ToolError):
+        if method == "tools/call":
             return {"result": _tool_error(error, context)}
-    elif isinstance(error, BadArguments | ToolError):
-        return {"protocol_error": {"code": INVALID_PARAMS, "message": str(error)}}
+        meta = _meta(error, context)
+        return {"protocol_error": {"code": INTERNAL, "message": str(error)} | ({"data": meta} if meta else {})}
     return {"error": _masked(error)}
 
 
 def _tool_error(error: ToolError, context: Context) -> Json:
     result: Json = {"content": blocks([str(error), *error.content]), "isError": True}
-    meta = error.to_meta(signed_in=context.signed_in) if isinstance(error, AuthRequired) else error.meta
-    if meta:
+    if meta := _meta(error, context):
         result["_meta"] = meta
     return result
+
+
+def _meta(error: ToolError, context: Context) -> Json:
+    return error.to_meta(signed_in=context.signed_in) if isinstance(error, AuthRequired) else error.meta
 
 
 def _masked(error: BaseException) -> Json:

@@ -47,6 +47,8 @@ class Context:
         self.pending: BaseException | None = None  # a question on its way out, even when something swallowed it
         self.name = name
         """The tool's, prompt's or resource's name."""
+        self.revision = str(call.get("revision", ""))
+        """The revision of MCP that the client speaks."""
 
     # -- who -------------------------------------------------------------------------------------------------------
 
@@ -224,16 +226,15 @@ class Context:
         """Several questions at once, by key: `ctx.ask(name=Elicit("Who?", Name), folders=Roots())`."""
         from tenantry.ask import InputRequired, MissingCapability
 
-        revision = str(self._call.get("revision", ""))
         answers = self._call.get("answers") or {}
-        missing = {key: question for key, question in questions.items() if key not in answers}
+        missing = {key: question for key, question in questions.items() if not isinstance(answers.get(key), Mapping)}
         for question in missing.values():
             if not self._offers(question.needs):
                 self.pending = MissingCapability(question.needs)
                 raise self.pending
         if missing:
             self.pending = InputRequired(
-                {key: {"method": q.method, "params": q.params(revision)} for key, q in missing.items()}
+                {key: {"method": q.method, "params": q.params(self.revision)} for key, q in missing.items()}
             )
             raise self.pending
         return {key: question.read(answers[key]) for key, question in questions.items()}
@@ -241,7 +242,7 @@ class Context:
     def _ask_one(self, question: Question, key: str | None) -> Any:
         from tenantry.ask import key_of
 
-        key = key or key_of(question, str(self._call.get("revision", "")))
+        key = key or key_of(question, self.revision)
         return self.ask(**{key: question})[key]
 
     def _offers(self, needs: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -102,21 +103,24 @@ class Fetcher:
     def open(self, url: str, *, max_bytes: int, deadline: float) -> Download:
         """Follow `url` to a file. Raises: FileError."""
         for _ in range(REDIRECTS + 1):
-            connection = self._connect(url, deadline)
-            try:
+            with ExitStack() as opened:
+                connection = self._connect(url, deadline)
+                opened.callback(connection.close)
                 response = self.request(connection, url)
+                opened.callback(response.close)
                 if response.status in {301, 302, 303, 307, 308}:
                     url = urljoin(url, response.headers.get("Location", ""))
-                    connection.close()
                     continue
                 if response.status != 200:
                     raise FileError(f"The file's server answered {response.status}.")
                 if int(response.headers.get("Content-Length") or 0) > max_bytes:
                     raise FileError(f"The file is larger than {max_bytes} bytes.")
-                return Download(response, max_bytes=max_bytes, deadline=deadline, close=connection.close)
-            except BaseException:
-                connection.close()
-                raise
+                kept = opened.pop_all()
+                try:
+                    return Download(response, max_bytes=max_bytes, deadline=deadline, close=kept.close)
+                except BaseException:
+                    kept.close()
+                    raise
         raise FileError("The file's address redirects too often.")
 
     def request(self, connection: http.client.HTTPConnection, url: str) -> http.client.HTTPResponse:

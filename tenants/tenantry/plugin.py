@@ -6,23 +6,25 @@ Declarations are checked where they stand; the functions themselves come back un
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, overload
 
+from tenantry import completion as completions
+from tenantry import prompt as prompts
+from tenantry import resource as resources
 from tenantry import tool as tools
-from tenantry.auth import Auth, NoAuth
-from tenantry.content import Icon
+from tenantry.auth import Auth, NoAuth, OAuth2
+from tenantry.completion import Completion
+from tenantry.content import Annotations, Icon
 from tenantry.errors import PluginError
+from tenantry.misuse import explained
+from tenantry.prompt import Prompt
+from tenantry.resource import Resource
 from tenantry.session import Session
-from tenantry.tool import Options, Tool, Visibility
+from tenantry.tool import Tool, Visibility
 from tenantry.version import PROTOCOL, VERSION
 from tenantry.widget import Widget
 
-if TYPE_CHECKING:
-    pass
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-REQUIRED = ("read_only", "destructive", "open_world")
 
 
 class Plugin:
@@ -33,7 +35,11 @@ class Plugin:
     def __init__(self) -> None:
         self.tools: dict[str, Tool] = {}
         self.widgets: dict[str, Widget] = {}
+        self.resources: dict[str, Resource] = {}
+        self.prompts: dict[str, Prompt] = {}
+        self.completions: dict[tuple[str, str], Completion] = {}
 
+    @explained
     def tool(
         self,
         *,
@@ -69,7 +75,7 @@ class Plugin:
 
         Raises: PluginError.
         """
-        options = Options(
+        options = tools.Options(
             read_only=read_only,
             destructive=destructive,
             open_world=open_world,
@@ -95,6 +101,150 @@ class Plugin:
 
         return declare
 
+    @overload
+    def profile(self, function: F, /) -> F: ...
+    @overload
+    def profile(
+        self,
+        *,
+        scopes: Sequence[str] = (),
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+    ) -> Callable[[F], F]: ...
+    @explained
+    def profile(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        scopes: Sequence[str] = (),
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+    ) -> Any:
+        """Make a function the tool that says who is signed in (T06, P06): one a plugin, no arguments, -> Profile.
+
+        Raises: PluginError.
+        """
+        options = tools.Options(
+            read_only=True,
+            destructive=False,
+            open_world=False,
+            idempotent=True,
+            name=name,
+            title=title,
+            description=description or "Says who is signed in.",
+            auth=[OAuth2(*scopes)],
+            icons=icons,
+            profile=True,
+        )
+
+        def declare(function: F) -> F:
+            tool = tools.define(function, options)
+            if known := next((tool for tool in self.tools.values() if tool.options.profile), None):
+                raise tool.signature.fault(f"the plugin's profile is already at {known.signature.place}.")
+            self._add_tool(tool)
+            return function
+
+        return declare if function is None else declare(function)
+
+    @explained
+    def resource(
+        self,
+        uri: str,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        mime_type: str | None = None,
+        annotations: Annotations | None = None,
+        icons: Sequence[Icon] = (),
+        meta: Mapping[str, Any] | None = None,
+        static: bool = False,
+        subscribe: bool = False,
+    ) -> Callable[[F], F]:
+        """Make a function the content behind `uri`, or behind every URI of a template like "zoo://animals/{id}".
+
+        It returns text, bytes, anything that is JSON, `Contents`, or None where there is no such resource. A template's
+        variables are its parameters: {id} is one segment, {+path} may hold slashes, {?page} is optional. `static`:
+        called once, when the plugin is published, and served from the release. `subscribe`: subscriptions are
+        accepted from clients that insist on them, though nothing runs between calls that could notify.
+
+        Raises: PluginError.
+        """
+        options = resources.Options(
+            uri, name, title, description, mime_type, annotations, icons, meta, static, subscribe
+        )
+
+        def declare(function: F) -> F:
+            resource = resources.define(function, options)
+            if known := self.resources.get(uri):
+                raise resource.signature.fault(f"{uri} is already at {known.signature.place}.")
+            self.resources[uri] = resource
+            return function
+
+        return declare
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+    ) -> Callable[[F], F]: ...
+    @explained
+    def prompt(
+        self,
+        function: Callable[..., Any] | None = None,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        icons: Sequence[Icon] = (),
+    ) -> Any:
+        """Make a function a prompt. It returns text, content, a `Message`, or a list of these.
+
+        Raises: PluginError.
+        """
+        options = prompts.Options(name, title, description, icons)
+
+        def declare(function: F) -> F:
+            prompt = prompts.define(function, options)
+            if known := self.prompts.get(prompt.name):
+                raise prompt.signature.fault(f"a prompt of this name is already at {known.signature.place}.")
+            self.prompts[prompt.name] = prompt
+            return function
+
+        return declare if function is None else declare(function)
+
+    @explained
+    def completion(self, target: str, argument: str) -> Callable[[F], F]:
+        """Make a function complete `argument` of a prompt (by name) or of a resource template (by URI).
+
+        It takes `value: str`, and if it likes `arguments: dict[str, str]` and a Context, and returns texts, the best
+        first. Declare the prompt or template above it.
+
+        Raises: PluginError.
+        """
+        prompt, template = self.prompts.get(target), self.resources.get(target)
+        known = prompt.arguments if prompt else template.signature.names if template else None
+        if known is None:
+            raise PluginError(f"There is no prompt or template {target!r} above.", "Declare it first.")
+        if argument not in known:
+            raise PluginError(f"{target!r} has no {argument!r}.", f"It has {', '.join(known) or 'none'}.")
+
+        def declare(function: F) -> F:
+            self.completions[target, argument] = completions.define(function)
+            return function
+
+        return declare
+
     def widget(self, widget: Widget) -> Widget:
         """Publish a widget that no tool names: a template for requestModal, say. Returns it.
 
@@ -116,17 +266,20 @@ class Plugin:
 
     def __tenantry_describe__(self) -> dict[str, Any]:
         """The description that a release is compiled from, JSON."""
+        listed = [resource for resource in self.resources.values() if resource.template is None]
+        templates = [resource for resource in self.resources.values() if resource.template is not None]
+        fields = [field for prompt in self.prompts.values() for field in prompt.arguments.values()]
         return {
             "kind": "kit",
             "kit": VERSION,
             "protocol": PROTOCOL,
             "tools": [tool.describe() for tool in self.tools.values()],
             "widgets": [widget.describe() for widget in self.widgets.values()],
-            "resources": [],
-            "templates": [],
-            "prompts": [],
-            "completion": False,
-            "subscribe": False,
+            "resources": [resource.describe() for resource in listed],
+            "templates": [resource.describe() for resource in templates],
+            "prompts": [prompt.describe() for prompt in self.prompts.values()],
+            "completion": bool(self.completions) or any(completions.choices(field) for field in fields),
+            "subscribe": any(resource.options.subscribe for resource in listed),
         }
 
     def __tenantry_call__(self, call: Mapping[str, Any], session: Session) -> dict[str, Any]:

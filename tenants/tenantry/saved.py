@@ -40,7 +40,10 @@ class Files:
         safe = "".join("_" if c in '/\\:*?"<>|' or not c.isprintable() else c for c in name).strip(". ")
         safe = safe[-NAME_LENGTH:] or "file"
         kind = mime_type or sniff.media_type(body)
-        slot = self._session.uploads.pop(0)
+        slot = self._session.uploads[0]
+        if len(body) > slot.get("max_bytes", len(body)):
+            raise ToolError(f"The file is {len(body)} bytes; {slot['max_bytes']} at most.")
+        del self._session.uploads[0]
         self._session.put(slot, body, kind)
         self.made.append({"id": slot["id"], "name": safe, "mime_type": kind, "size": len(body)})
         return File(LINK.format(id=slot["id"], name=quote(safe, safe="")), str(slot["id"]), kind, safe)
