@@ -1,0 +1,222 @@
+"""MCP spoken to a hosted server in process, in either era: asked for its lists at publish, called afterwards.
+
+The eras are "2025" (initialize, then requests; here without a session wherever the server allows it) and "2026"
+(every request says its revision and what the client can do).
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tenantry_sandbox.asgi import App, Response
+from tenantry_sandbox.faults import LoadError
+
+HANDSHAKE = "2025-11-25"
+STATELESS = "2026-07-28"
+ERAS = {"2025": HANDSHAKE, "2026": STATELESS}
+CLIENT = {"name": "tenantry", "version": "1"}
+UI = "io.modelcontextprotocol/ui"
+CAPABILITIES = {"extensions": {UI: {"mimeTypes": ["text/html;profile=mcp-app"]}}}
+ACCEPT = ("accept", "application/json, text/event-stream")
+PAGES = 100  # of one list; a server that never ends its list is not described
+# list method -> (its key in the result, the capability that announces it)
+LISTS = {
+    "tools/list": ("tools", "tools"),
+    "resources/list": ("resources", "resources"),
+    "resources/templates/list": ("resourceTemplates", "resources"),
+    "prompts/list": ("prompts", "prompts"),
+}
+DYNAMIC = {
+    "tools/call": "tools",
+    "prompts/get": "prompts",
+    "resources/read": "resources",
+    "completion/complete": "completions",
+}
+NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+META = "io.modelcontextprotocol/"
+
+
+class Speaker:
+    """Speaks MCP with one app. Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
+
+    def __init__(self, app: App, paths: tuple[str, ...], seconds: float) -> None:
+        self._app = app
+        self._seconds = seconds
+        self.path = ""
+        self.greeting: dict[str, Any] = {}
+        self.keeps_sessions = False
+        self.path = self._find(paths)
+
+    def describe(self) -> dict[str, Any]:
+        """Ask everything that can be known before a call, in both eras."""
+        answers: dict[str, dict[str, Any]] = {"2025": {"initialize": self.greeting}}
+        discovered, _ = self.ask("server/discover", {}, "2026", CLIENT, CAPABILITIES)
+        if "result" in discovered:
+            answers["2026"] = {"server/discover": discovered}
+        dynamic: set[str] = set()
+        for era, said in answers.items():
+            capabilities = next(iter(said.values()))["result"].get("capabilities", {})
+            for method, (key, capability) in LISTS.items():
+                if capability in capabilities:
+                    said[method] = self._whole_list(method, key, era)
+            said["resources/read"] = {uri: self._read(uri, era) for uri in _templates(said)}
+            dynamic |= {method for method, capability in DYNAMIC.items() if capability in capabilities}
+        return {"kind": "asgi", "protocol": 1, "answers": answers, "dynamic": sorted(dynamic)}
+
+    def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        era: str,
+        client: Mapping[str, Any],
+        capabilities: Mapping[str, Any],
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it."""
+        headers = [("mcp-protocol-version", ERAS[era])]
+        if era == "2026":
+            meta = {
+                **params.get("_meta", {}),
+                f"{META}protocolVersion": STATELESS,
+                f"{META}clientCapabilities": capabilities,
+                f"{META}clientInfo": client,
+            }
+            params = {**params, "_meta": meta}
+            headers.append(("mcp-method", method))
+            if method in NAMED:
+                headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
+            return self._rpc(method, params, headers)
+        session = self._shake_hands(client, capabilities) if self.keeps_sessions else []
+        try:
+            return self._rpc(method, params, [*headers, *session])
+        finally:
+            if session:
+                self.send("DELETE", [*headers, *session], b"")
+
+    def send(self, method: str, headers: list[tuple[str, str]], body: bytes) -> Response:
+        """One HTTP request to the MCP endpoint, whatever it holds."""
+        return self._app.request(method, self.path, headers, body, self._seconds)
+
+    def within(self, seconds: float) -> "Speaker":
+        """The same, with this many seconds for each request from now on."""
+        self._seconds = seconds
+        return self
+
+    def pass_on(self, method: str, headers: list[tuple[str, str]], body: bytes, era: str) -> Response:
+        """A client's own request; a server that keeps sessions gets one made for it."""
+        if era == "2025" and self.keeps_sessions and method == "POST":
+            session = self._shake_hands(CLIENT, CAPABILITIES)
+            try:
+                return self.send(method, [*headers, *session], body)
+            finally:
+                self.send("DELETE", session, b"")
+        return self.send(method, headers, body)
+
+    def _find(self, paths: tuple[str, ...]) -> str:
+        heard = []
+        for path in paths:
+            self.path = path
+            response = self._post(_initialize(CLIENT, CAPABILITIES), [])
+            if response.status in (307, 308):  # /mcp -> /mcp/ of a mounted app
+                self.path = f"{path}/"
+                response = self._post(_initialize(CLIENT, CAPABILITIES), [])
+            answer, _ = _parse(response)
+            if "result" in answer:
+                self.greeting = answer
+                self.keeps_sessions = "mcp-session-id" in dict(response.headers)
+                return self.path
+            heard.append(f"{path}: {response.status}")
+            if response.status == 421:
+                raise LoadError(
+                    "plugin.no-mcp",
+                    "The server refuses the platform's Host header (421).",
+                    "Let its allowed_hosts include 127.0.0.1:*; the platform checks the public host itself.",
+                )
+        raise LoadError(
+            "plugin.no-mcp",
+            f"No MCP endpoint answers initialize ({', '.join(heard)}).",
+            "Serve Streamable HTTP at /mcp, or name the server object itself as the entrypoint.",
+        )
+
+    def _shake_hands(self, client: Mapping[str, Any], capabilities: Mapping[str, Any]) -> list[tuple[str, str]]:
+        response = self._post(_initialize(client, capabilities), [])
+        session = [(name, value) for name, value in response.headers if name == "mcp-session-id"]
+        headers = [("mcp-protocol-version", HANDSHAKE), *session]
+        self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
+        return session
+
+    def _rpc(
+        self, method: str, params: Mapping[str, Any], headers: list[tuple[str, str]]
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        return _parse(self._post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers))
+
+    def _post(self, message: Mapping[str, Any], headers: list[tuple[str, str]]) -> Response:
+        return self.send("POST", [ACCEPT, ("content-type", "application/json"), *headers], json.dumps(message).encode())
+
+    def _whole_list(self, method: str, key: str, era: str) -> dict[str, Any]:
+        answer, _ = self.ask(method, {}, era, CLIENT, CAPABILITIES)
+        entries = answer.get("result", {}).get(key, [])
+        for _page in range(PAGES):
+            cursor = answer.get("result", {}).pop("nextCursor", None)
+            if cursor is None:
+                break
+            more, _ = self.ask(method, {"cursor": cursor}, era, CLIENT, CAPABILITIES)
+            entries += more["result"][key]
+            answer["result"]["nextCursor"] = more["result"].get("nextCursor")
+        return answer
+
+    def _read(self, uri: str, era: str) -> dict[str, Any]:
+        return self.ask("resources/read", {"uri": uri}, era, CLIENT, CAPABILITIES)[0]
+
+
+def encoded(value: str) -> str:
+    """A header's value as the 2026 revision wants it: base64 where it is not plain."""
+    import base64
+
+    if value.isascii() and value.isprintable() and value == value.strip():
+        return value
+    return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def _initialize(client: Mapping[str, Any], capabilities: Mapping[str, Any]) -> dict[str, Any]:
+    params = {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": client}
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+
+
+def _templates(said: Mapping[str, Any]) -> Iterator[str]:
+    """The URIs of everything a host would show as a widget."""
+    listed = said.get("resources/list", {}).get("result", {}).get("resources", [])
+    for resource in listed:
+        if resource["uri"].startswith("ui://") or resource.get("mimeType", "").startswith("text/html"):
+            yield resource["uri"]
+
+
+def _parse(response: Response) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The answer in a body of JSON or of events, and the notifications before it."""
+    messages = list(_messages(response))
+    notifications = [
+        {"method": m["method"], "params": m.get("params", {})} for m in messages if "method" in m and "id" not in m
+    ]
+    for message in messages:
+        if "result" in message or "error" in message:
+            return {key: message[key] for key in ("result", "error") if key in message}, notifications
+    return {"error": {"code": -32603, "message": f"The server answered with HTTP {response.status}."}}, notifications
+
+
+def _messages(response: Response) -> Iterator[dict[str, Any]]:
+    if dict(response.headers).get("content-type", "").startswith("text/event-stream"):
+        texts = ["\n".join(_data(event)) for event in response.text.replace("\r\n", "\n").split("\n\n")]
+    else:
+        texts = [response.text]
+    for text in filter(None, texts):
+        try:
+            message = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(message, dict):
+            yield message
+
+
+def _data(event: str) -> Iterator[str]:
+    for line in event.split("\n"):
+        if line.startswith("data:"):
+            yield line[5:].removeprefix(" ")

@@ -1,0 +1,51 @@
+"""A server that was not written with the kit, behind the same two verbs as one that was."""
+
+import time
+from typing import Any
+
+from tenantry_sandbox.asgi import App
+from tenantry_sandbox.asking import CLIENT, STATELESS, Speaker
+from tenantry_sandbox.servers import Hosted
+from tenantry_sandbox.session import Session
+
+
+class Guest:
+    """Hosts the app in this process. Raises: LoadError when it does not start or has no MCP endpoint."""
+
+    def __init__(self, hosted: Hosted, seconds: float) -> None:
+        self._app = App(hosted.app, hosted.host)
+        self._speaker = Speaker(self._app, hosted.paths, seconds)
+
+    def describe(self) -> dict[str, Any]:
+        """What the server says of itself in both eras."""
+        return self._speaker.describe()
+
+    def call(self, call: dict[str, Any], session: Session) -> dict[str, Any]:
+        """Pass on a whole HTTP request (method "http"), or ask one MCP method for its result."""
+        speaker = self._speaker.within(session.deadline - time.monotonic())
+        params = call["params"]
+        if call["method"] == "http":
+            return {"result": _http(speaker, params)}
+        era = "2026" if call.get("revision", STATELESS) >= STATELESS else "2025"
+        client = call.get("client") or {}
+        answer, notifications = speaker.ask(
+            call["method"], params, era, client.get("info") or CLIENT, client.get("capabilities") or {}
+        )
+        for notification in notifications:
+            session.notify(notification["method"], notification["params"])
+        if "error" in answer:
+            return {"protocol_error": answer["error"]}
+        return answer
+
+    def close(self) -> None:
+        """Leave the app's lifespan."""
+        self._app.close()
+
+
+def _http(speaker: Speaker, request: dict[str, Any]) -> dict[str, Any]:
+    headers = request.get("headers", {})
+    pairs = [(name, value) for name, value in (headers.items() if isinstance(headers, dict) else headers)]
+    version = next((value for name, value in pairs if name.lower() == "mcp-protocol-version"), "")
+    era = "2026" if version >= STATELESS else "2025"
+    response = speaker.pass_on(request.get("method", "POST"), pairs, request.get("body", "").encode(), era)
+    return {"status": response.status, "headers": [list(pair) for pair in response.headers], "body": response.text}

@@ -1,0 +1,202 @@
+"""Runs tenants' code in worker processes on this machine: the local twin of LambdaRunner.
+
+A pool of warm workers, each of which has loaded one release. Where bubblewrap works, a worker sees nothing but its
+release (see bubblewrap.py). Elsewhere it can read what the user that runs the platform can read, the store included:
+docs/sandbox.md says so, and `isolated` tells.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from tenantry_registry import bubblewrap, kit_folder, runner_wire
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.objects import Kind, Objects
+from tenantry_registry.process_pool import Pool
+from tenantry_registry.process_worker import Launch, Worker
+from tenantry_registry.runners import Call, Release
+from tenantry_registry.unpacked import Unpacked
+
+WORKERS: Final = 8  # processes at a time; an idle one with the kit in it holds about 30 MB
+PER_RELEASE: Final = 4  # so that one busy plugin leaves room for others
+QUEUE_SECONDS: Final = 3.5  # a tool may take 25 of the 29 seconds that API Gateway allows; the rest is for waiting
+STAYS_HERE: Final = ("key", "url", "fields")  # of an upload slot: a worker hands its bytes back to the runner
+PROBE_SECONDS: Final = 10.0  # for an interpreter to say where it lies
+LIMITS: Final = {  # of one worker; see tenantry_sandbox.limits
+    "memory": 2 * 1024**3,  # address space; a Lambda function of 512 MB maps about that much
+    "file": 512 * 1024**2,  # Lambda's /tmp
+    "files": 1_024,  # Lambda's own limit of open files
+    "core": 0,
+}
+PLAIN_ENVIRON: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+class ProcessRunner:
+    """A Runner on this machine.
+
+    `folder` keeps unpacked bundles and scratch files. `python`: the author's own interpreter, which then runs with the
+    author's environment and packages. `debug`: workers keep the terminal, so that a breakpoint works; nothing is
+    limited or killed. `isolate`: "bubblewrap" insists on it, "none" goes without, "auto" takes it where it works.
+    `spare`: keep one worker ready that has imported the kit but no plugin, which makes the first use of a release fast
+    (not with bubblewrap). `environ`: what a worker's environment starts with.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        *,
+        folder: Path,
+        python: str | None = None,
+        workers: int = WORKERS,
+        per_release: int = PER_RELEASE,
+        debug: bool = False,
+        isolate: Literal["auto", "bubblewrap", "none"] = "auto",
+        spare: bool = False,
+        environ: Mapping[str, str] | None = None,
+        limits: Mapping[str, int] = LIMITS,
+    ) -> None:
+        self._objects = objects
+        self._folder = folder
+        self._python = python
+        self._debug = debug
+        self._isolate = "none" if debug else isolate
+        self._environ = environ if environ is not None else (os.environ if python else PLAIN_ENVIRON)
+        self._limits = {} if debug else limits
+        self._unpacked = Unpacked(objects, folder / "bundles")
+        self._pool = Pool(workers=workers, per_release=1 if debug else per_release)
+        self._keeps_spare = spare and not debug
+        self._spare: asyncio.Task[Worker] | None = None
+
+    @property
+    def isolated(self) -> bool:
+        """Whether workers are walled off. Raises: PlatformError `sandbox.no-bubblewrap` where that was insisted on."""
+        if self._isolate == "none":
+            return False
+        if not bubblewrap.usable() and self._isolate == "bubblewrap":
+            raise PlatformError(
+                "sandbox.no-bubblewrap",
+                "bubblewrap is missing, or this machine forbids it to make namespaces.",
+                "Install the package bubblewrap, or trust every tenant with all that this user can read.",
+            )
+        return bool(bubblewrap.usable())
+
+    async def describe(self, release: Release) -> dict[str, Any]:
+        """Ask the release's code what it offers. Raises: as Runner says."""
+        return await self._run(release, "describe", None)
+
+    async def call(self, release: Release, call: Call) -> dict[str, Any]:
+        """Run one call. Raises: as Runner says."""
+        return await self._run(release, "call", call)
+
+    async def aclose(self) -> None:
+        """End every worker."""
+        if self._spare is not None:
+            spare, self._spare = self._spare, None
+            await (await spare).leave()
+        await self._pool.aclose()
+
+    async def _run(self, release: Release, verb: str, call: Call | None) -> dict[str, Any]:
+        folder = await self._unpacked.get(release)
+        event = runner_wire.event(release, verb, call, {"folder": str(folder)})
+        slots: dict[str, Mapping[str, Any]] = {slot["id"]: slot for slot in call.uploads} if call else {}
+        event["uploads"] = [{k: v for k, v in slot.items() if k not in STAYS_HERE} for slot in slots.values()]
+        runner_wire.encode(event)
+
+        async def store(slot: str, data: bytes) -> None:
+            await self._objects.put_once(slots[slot]["key"], data, Kind())
+
+        room = {name: int(slot["max_bytes"]) for name, slot in slots.items()}
+        seconds = None if self._debug else release.timeout
+        patience = None if self._debug else QUEUE_SECONDS
+        worker = await self._pool.take(_key(release), lambda: self._start(release, folder), patience)
+        usable = False
+        try:
+            reply = await worker.ask(event, seconds, room, store)
+            usable = self._debug or not worker.strays()
+        finally:
+            self._pool.give_back(worker, usable=usable)
+            self._unpacked.sweep(self._pool.digests)
+        return reply
+
+    async def _start(self, release: Release, folder: Path) -> Worker:
+        worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
+        worker.key, worker.digest = _key(release), release.digest
+        if self._keeps_spare and not self.isolated:
+            self._spare = asyncio.ensure_future(Worker.start(self._launch(None, folder)))
+        return worker
+
+    async def _ready(self, folder: Path) -> Worker | None:
+        """The spare worker, unless the bundle brings something of its own that the spare has imported already."""
+        if self._spare is None or top_level(folder) & (await self._spare).warmed:
+            return None
+        spare, self._spare = self._spare, None
+        return await spare
+
+    def _launch(self, release: Release | None, folder: Path) -> Launch:
+        """How to start a worker for a release, or a spare one for none."""
+        isolated = self.isolated
+        kit = kit_folder.make(self._folder / "kit")
+        sandbox = kit_folder.sandbox()
+        python = self._python or sys.executable
+        # -I: nothing of the platform's environment; the author's own interpreter runs as the author set it up.
+        own = ["-P"] if self._python else ["-I"]
+        command = [python, *own, "-X", "utf8"]
+        if isolated and release is not None:
+            needed = [sandbox, kit, *kit_folder.sources().values()]
+            prefixes = _prefixes(self._python) if self._python else bubblewrap.interpreter()
+            walls = bubblewrap.command(
+                bubblewrap.usable(), readable=[*prefixes, *needed], bundle=folder, network=release.egress == "public"
+            )
+            command = [*walls, *command]
+        start = {
+            "kit": [str(kit)],
+            "bare": self._python is None,
+            "limits": dict(self._limits),
+            "bind": not isolated and not self._debug,
+            "debug": self._debug,
+            "warm": release is None,
+        }
+        scratch = self._folder / "scratch"
+        scratch.mkdir(parents=True, exist_ok=True)
+        return Launch(
+            command=command,
+            environ=self._environ,
+            start=start,
+            sandbox=str(sandbox.parent),
+            scratch="" if isolated else str(scratch),
+            debug=self._debug,
+            namespaced=isolated,
+        )
+
+
+def top_level(folder: Path) -> set[str]:
+    """The names that can be imported from a bundle and from what it vendors."""
+    return {
+        path.name.partition(".")[0]
+        for place in (folder, folder / "_vendor")
+        if place.is_dir()
+        for path in place.iterdir()
+    }
+
+
+@cache
+def _prefixes(python: str) -> list[Path]:
+    """The folders that another interpreter needs to run."""
+    code = "import json, sys; print(json.dumps([sys.prefix, sys.base_prefix, *sys.path]))"
+    asked = subprocess.run([python, "-P", "-c", code], capture_output=True, check=True, timeout=PROBE_SECONDS)
+    return sorted({Path(path) for path in json.loads(asked.stdout) if os.path.isdir(path)})
+
+
+def _key(release: Release) -> str:
+    """What a worker is bound to. Code reads its environment when it is imported, so that is part of it."""
+    told = [release.name, release.digest, release.entrypoint, release.egress, dict(release.env), dict(release.secrets)]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,75 @@
+"""Events and replies of protocol 1 as bytes, and the caps that both runners hold them to.
+
+The reply comes from a process that the tenant's code owns: it is read as anything else from outside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any, Final
+
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.runners import PROTOCOL, Call, Release, SandboxError
+
+EVENT_BYTES: Final = 6_291_556  # of a synchronous invocation's request and of its response (AWS: Lambda quotas)
+REPLY_BYTES: Final = EVENT_BYTES
+OUTCOMES: Final = frozenset(("description", "result", "input_required", "protocol_error", "error", "overflow"))
+SECRETS_ROUNDS: Final = 20_000  # of PBKDF2 in `fingerprint`: it is seen in AWS's logs, secrets may be guessable
+
+
+def event(release: Release, verb: str, call: Call | None, bundle: Mapping[str, str]) -> dict[str, Any]:
+    """The event for `verb`, without its uploads: those differ by runner."""
+    made: dict[str, Any] = {
+        "protocol": PROTOCOL,
+        "verb": verb,
+        "tenant": release.name.tenant,
+        "plugin": release.name.plugin,
+        "digest": release.digest,
+        "entrypoint": release.entrypoint,
+        "bundle": bundle,
+        "env": dict(release.env),
+        "secrets": dict(release.secrets),
+        "timeout": release.timeout,
+    }
+    if call is not None:
+        made["call"] = {key: value for key, value in asdict(call).items() if key != "uploads"}
+    return made
+
+
+def encode(event: Mapping[str, Any]) -> bytes:
+    """The event as JSON. Raises: PlatformError `sandbox.too-large`."""
+    data = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    if len(data) > EVENT_BYTES:
+        raise PlatformError(
+            "sandbox.too-large",
+            f"The call is {len(data):,} bytes; {EVENT_BYTES:,} can be handed to a tool.",
+            "Send less, or send a file.",
+        )
+    return data
+
+
+def decode(data: bytes | bytearray) -> dict[str, Any]:
+    """A reply. Raises: SandboxError `sandbox.crashed` when it is none."""
+    try:
+        reply = json.loads(data)
+    except (ValueError, RecursionError):
+        reply = None
+    if not isinstance(reply, dict) or reply.get("protocol") != PROTOCOL or len(OUTCOMES & reply.keys()) != 1:
+        raise SandboxError("sandbox.crashed", "The plugin answered with something that is no reply.")
+    return reply
+
+
+def fingerprint(release: Release) -> str:
+    """Eight hex digits that change with the secrets, or nothing where there are none: code that read them when it was
+    imported must be imported again once they change, and secrets must not be guessed from this."""
+    return _fingerprint(release.digest, tuple(sorted(release.secrets.items()))) if release.secrets else ""
+
+
+@lru_cache(maxsize=512)
+def _fingerprint(digest: str, secrets: tuple[tuple[str, str], ...]) -> str:
+    told = json.dumps(secrets).encode()
+    return hashlib.pbkdf2_hmac("sha256", told, digest.encode(), SECRETS_ROUNDS, 4).hex()
