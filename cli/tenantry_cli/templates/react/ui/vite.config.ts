@@ -1,0 +1,9 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+// Relative addresses: publishing gives the built tree an address of its own, and rewrites what index.html names.
+export default defineConfig({
+  base: "./",
+  plugins: [react()],
+  build: { outDir: "../widgets/app", emptyOutDir: true, modulePreload: { polyfill: false } },
+});
