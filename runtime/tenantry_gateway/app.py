@@ -1,0 +1,87 @@
+"""The composition root: from settings to an app. The same for Lambda, `platform serve` and `platform dev`.
+
+FastAPI is the outer shell only (`app.mount`): requests reach `Web` without its routing, models or threads. Nothing
+here talks to anybody yet, so that a snapshot of the started process (SnapStart) holds no connection and no secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from fastapi import FastAPI
+from tenantry_registry.domains import Domains
+from tenantry_registry.links import Links
+from tenantry_registry.names import Name
+from tenantry_registry.objects import Objects
+from tenantry_registry.registry import Registry
+from tenantry_registry.runners import Runner
+
+from tenantry_gateway.asgi import Shell
+from tenantry_gateway.attachments import Attachments
+from tenantry_gateway.edition import Edition
+from tenantry_gateway.flights import Flights
+from tenantry_gateway.log import Log
+from tenantry_gateway.reads import Answers
+from tenantry_gateway.request import Request
+from tenantry_gateway.route import Site, Sites
+from tenantry_gateway.seal import Seal
+from tenantry_gateway.settings import GatewaySettings
+from tenantry_gateway.shelf import Shelf
+from tenantry_gateway.turn import Authenticate, Desk, SecretsOf, User
+from tenantry_gateway.web import Web
+from tenantry_gateway.wellknown import Pages
+
+
+async def nobody(request: Request, site: Site, edition: Edition) -> User | None:
+    """No sign-in: every caller is anonymous."""
+    return None
+
+
+async def no_secrets(name: Name, wanted: Sequence[str]) -> Mapping[str, str]:
+    """A plugin without secrets."""
+    return {}
+
+
+def create_app(
+    *,
+    objects: Objects,
+    runner: Runner,
+    settings: GatewaySettings,
+    mode: Literal["development", "production"] | None = None,
+    authenticate: Authenticate = nobody,
+    secrets: SecretsOf = no_secrets,
+    log: Log | None = None,
+) -> FastAPI:
+    """The gateway as an ASGI app. `mode` overrides the settings'.
+
+    Raises: PlatformError `settings.keys`, `domain.origin`, `domain.base`.
+    """
+    local = (mode or settings.mode) == "development"
+    domains = Domains(settings.origin, base=settings.base, scheme=settings.scheme, hosts=settings.hosts)
+    registry = Registry(objects)
+    links = Links(objects)
+    desk = Desk(
+        objects=objects,
+        runner=runner,
+        shelf=Shelf(registry, pointer_seconds=0.0 if local else settings.pointer_seconds),
+        seal=Seal(settings.keys(local=local)),
+        log=log or Log(),
+        flights=Flights(settings.in_flight),
+        attachments=Attachments(objects, links, domains),
+        answers=Answers(),
+        widget_of=registry.widget,
+        authenticate=authenticate,
+        secrets=secrets,
+    )
+    web = Web(
+        desk,
+        Sites(domains, storage=settings.storage),
+        Pages(desk, links),
+        origins=settings.origins,
+        local=local,
+        origin_secret=settings.origin_secret,
+    )
+    app = FastAPI(title="Tenantry gateway", openapi_url=None, docs_url=None, redoc_url=None)
+    app.mount("/", Shell(web))
+    return app

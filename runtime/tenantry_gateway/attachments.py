@@ -1,0 +1,109 @@
+"""Files of a call: the slots that tenant code may fill, the files it made of them, and the links that lead there.
+
+A slot is one signed upload of one object below `pending/`. The kit writes an address of a file as a placeholder, and
+says afterwards which slots became files, under which names; those are moved to `files/`, and the placeholders become
+signed links. What the governor takes out of a result is kept the same way, and so is a whole reply that was too large
+for the sandbox to return: it comes back through a slot.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from tenantry_registry import files
+from tenantry_registry.domains import Domains
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.links import Links
+from tenantry_registry.manifest import ORIGIN
+from tenantry_registry.names import Name
+from tenantry_registry.objects import Kind, Objects, Upload
+
+from tenantry_gateway.route import Site
+from tenantry_gateway.turn import User
+
+SLOTS: Final = 8  # files that one call may make, where the plugin makes files at all
+FILE_BYTES: Final = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make
+UPLOAD_SECONDS: Final = 120  # a slot outlives the longest call a little
+LINK_SECONDS: Final = 86_400  # a link in a result; a widget asks again by file id
+KIND: Final = "application/octet-stream"  # of every slot: what it becomes is known when the call is over
+
+
+class Attachments:
+    """Slots, files and links in `objects`."""
+
+    def __init__(self, objects: Objects, links: Links, domains: Domains) -> None:
+        self._objects = objects
+        self._links = links
+        self._domains = domains
+
+    async def slots(self, name: Name, user: User | None, count: int) -> list[dict[str, Any]]:
+        """`count` upload slots: {"id", "key", "url", "fields"}; the id is that of the file it may become."""
+        made = []
+        for _ in range(count):
+            file_id = files.new_id(user)
+            key = slot_key(name, file_id)
+            signed = await self._objects.sign(key, Upload(UPLOAD_SECONDS, FILE_BYTES, KIND, min_bytes=0))
+            made.append(
+                {"id": file_id, "key": key, "max_bytes": FILE_BYTES}
+                | {
+                    "url": signed.url,
+                    "fields": dict(signed.fields),
+                }
+            )
+        return made
+
+    async def keep(
+        self, site: Site, slots: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]]
+    ) -> dict[str, str]:
+        """Make files of the slots that the reply says were used; returns placeholder -> signed link.
+
+        Raises: PlatformError `file.lost`; StorageDown."""
+        offered = {slot["id"]: slot["key"] for slot in slots}
+        links = {}
+        for file in made:
+            file_id, filename = str(file.get("id")), str(file.get("name"))
+            stored = await self._objects.get(offered[file_id]) if file_id in offered else None
+            if stored is None:
+                raise PlatformError("file.lost", "A file that the tool made did not arrive.", "Call it again.")
+            clean = files.clean_name(filename)
+            kind = Kind(str(file.get("mime_type") or KIND)[:255])
+            await self._objects.put_once(files.file_key(site.name, file_id, clean), stored.data, kind)
+            await self._objects.delete(offered[file_id])
+            links[f"{ORIGIN}/files/{file_id}/{quote(filename, safe='')}"] = await self._link(site, file_id, clean)
+        return links
+
+    async def offload(self, site: Site, user: User | None, data: bytes, mime: str, filename: str) -> dict[str, Any]:
+        """Keep `data` as a file; the resource_link that stands for it. Raises: StorageDown."""
+        file_id = files.new_id(user)
+        await self._objects.put_once(files.file_key(site.name, file_id, filename), data, Kind(mime))
+        return {
+            "type": "resource_link",
+            "uri": await self._link(site, file_id, filename),
+            "name": filename,
+            "mimeType": mime,
+            "size": len(data),
+        }
+
+    async def overflow(self, slots: Sequence[Mapping[str, Any]], overflow: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole reply that was too large to return. Raises: PlatformError `file.lost`; StorageDown."""
+        key = next((slot["key"] for slot in slots if slot["id"] == overflow.get("id")), None)
+        stored = await self._objects.get(key) if key else None
+        try:
+            reply = json.loads(stored.data) if stored is not None else None
+        except (ValueError, RecursionError):
+            reply = None
+        if key is None or not isinstance(reply, dict):
+            raise PlatformError("file.lost", "The tool's large result did not arrive.", "Call it again.")
+        await self._objects.delete(key)
+        return reply
+
+    async def _link(self, site: Site, file_id: str, filename: str) -> str:
+        token = await self._links.make(site.place.base, file_id, filename, LINK_SECONDS)
+        return self._domains.file(site.place, token, filename)
+
+
+def slot_key(name: Name, file_id: str) -> str:
+    return f"pending/{name.tenant}/{name.plugin}/uploads/{file_id}"

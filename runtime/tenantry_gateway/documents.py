@@ -1,0 +1,94 @@
+"""ctx.state and ctx.shared: two JSON documents that are carried with a call and written back by compare-and-set.
+
+A reply says what it set, deleted and read. When somebody else wrote meanwhile, the patch goes onto the fresh document
+if none of the keys it touched changed; otherwise the call runs again on the fresh document (`Stale`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tenantry_registry.errors import Conflict, PlatformError
+from tenantry_registry.names import Name
+from tenantry_registry.objects import JSON, Objects
+
+from tenantry_gateway.turn import User
+from tenantry_gateway.wire import dump
+
+DOCUMENT_BYTES: Final = 262_144  # of one document; it travels with every call (design section 3)
+ATTEMPTS: Final = 5  # of writing one patch, and of running one call
+
+
+class Stale(Exception):
+    """What the call read has changed since: run it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as read: `version` is None where nothing stands yet."""
+
+    key: str
+    version: str | None
+    values: dict[str, Any]
+
+
+async def load(objects: Objects, key: str) -> Document:
+    """Read it; an empty one where nothing stands. Raises: StorageDown."""
+    stored = await objects.get(key)
+    if stored is None:
+        return Document(key, None, {})
+    return Document(key, stored.version, json.loads(stored.data))
+
+
+async def save(objects: Objects, document: Document, patch: Mapping[str, Any]) -> None:
+    """Write `patch` ({"set", "delete", "read"}) onto `document`, or onto what stands there now if that is sound.
+
+    Raises: Stale; PlatformError `state.too-large`, `state.contended`; StorageDown.
+    """
+    changes, gone = patch.get("set") or {}, patch.get("delete") or ()
+    if not changes and not gone:
+        return
+    base = document
+    for _ in range(ATTEMPTS):
+        values = {key: value for key, value in base.values.items() if key not in gone} | changes
+        data = dump(values)
+        if len(data) > DOCUMENT_BYTES:
+            raise PlatformError(
+                "state.too-large",
+                f"The document would have {len(data)} bytes; it may have {DOCUMENT_BYTES}.",
+                "Keep less in ctx.state and ctx.shared; put large data into files or a database of your own.",
+            )
+        try:
+            await objects.swap(document.key, data, expected=base.version, kind=JSON)
+            return
+        except Conflict:
+            base = await load(objects, document.key)
+            if touched(document.values, base.values, patch):
+                raise Stale from None
+    raise contended()
+
+
+def touched(before: Mapping[str, Any], now: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:
+    """Whether anything that the call read or wrote changed between the two."""
+    read = patch.get("read") or ()
+    keys = {*before, *now} if read is True else {*read, *(patch.get("set") or ()), *(patch.get("delete") or ())}
+    missing = object()
+    return any(before.get(key, missing) != now.get(key, missing) for key in keys)
+
+
+def contended() -> PlatformError:
+    return PlatformError("state.contended", "Too many calls change the same data at once.", "Try again in a moment.")
+
+
+def shared_key(name: Name) -> str:
+    return f"state/{name.tenant}/{name.plugin}/_shared.json"
+
+
+def state_key(name: Name, user: User) -> str:
+    """The key of a signed-in user's document: issuer and subject, hashed, because both may be any text."""
+    who = hashlib.sha256(f"{user.get('iss', '')}\n{user['sub']}".encode()).hexdigest()
+    return f"state/{name.tenant}/{name.plugin}/{who}.json"

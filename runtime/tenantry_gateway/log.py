@@ -1,0 +1,40 @@
+"""One line of JSON for every call: what an operator searches, what alarms and usage are made of.
+
+Field names are a contract (infra makes metric filters of them, `platform logs` reads them): event, time, tenant,
+plugin, release, method, tool, era, client, session, widget_session, subject, status, code, error_id, ms, cold, bytes.
+Arguments, results, secrets and addresses are never in it. Tracebacks are, under `traceback`: for the log only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TextIO
+
+FIELD_CHARACTERS: Final = 256  # of a field that a client wrote (session, subject)
+TEXT_CHARACTERS: Final = 65_536  # of captured output or a traceback
+
+Write = Callable[[Mapping[str, Any]], None]
+
+
+class Log:
+    """Writes lines to a stream (standard error in Lambda goes to CloudWatch)."""
+
+    def __init__(self, stream: TextIO | None = None, *, now: Callable[[], float] = time.time) -> None:
+        self._stream = stream
+        self._now = now
+
+    def __call__(self, event: str, **fields: Any) -> None:
+        line: dict[str, Any] = {"event": event, "time": round(self._now(), 3)}
+        line |= {key: _short(key, value) for key, value in fields.items() if value not in (None, "", {}, [])}
+        stream = self._stream or sys.stderr
+        stream.write(json.dumps(line, ensure_ascii=True, separators=(",", ":"), default=str) + "\n")
+        stream.flush()
+
+
+def _short(key: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return value[: TEXT_CHARACTERS if key in ("traceback", "stdout", "stderr") else FIELD_CHARACTERS]

@@ -1,0 +1,178 @@
+"""Calls that wait for the client, in the handshake era: SSE polling (SEP-1699) over whole answers.
+
+Lambda can't hold a stream, so the server's question leaves in one closed event stream: an event id, a `retry`, the
+request. The half-done call lies in Objects under `pending/`; the client posts its response (202) and comes back with
+GET and Last-Event-ID, which runs the call again with the answers, on the release where it began, and returns the
+result. A result is kept too: a client that lost it may ask again. The id is a 128-bit capability; a signed-in user's
+call is that user's alone.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from tenantry_registry.errors import Conflict
+from tenantry_registry.names import Name
+from tenantry_registry.objects import ANY
+
+from tenantry_gateway import notices
+from tenantry_gateway.clients import Client
+from tenantry_gateway.results import finish
+from tenantry_gateway.revisions import HANDSHAKE
+from tenantry_gateway.turn import Desk, Reply, Turn, User
+from tenantry_gateway.wire import Message, Refusal, dump, failure, success
+from tenantry_gateway.work import Done, Work, failed, missing, run
+
+WAIT_SECONDS: Final = 900  # that a client has for its answer; also the lifetime of pending/ on AWS, about
+RETRY: Final = (250, 3_000)  # ms until the client asks again: soon at first, rarely for somebody who thinks
+CLAIM_SECONDS: Final = 40.0  # a run that took longer died with its environment; another GET may take it over
+ROUNDS: Final = 5  # of read and swap
+
+
+async def open_call(desk: Desk, turn: Turn, work: Work, done: Done, before: list[bytes]) -> Reply:
+    """Put a call aside and ask the client. The questions go as requests whose ids lead back here."""
+    record = {
+        "created": time.time(),
+        "id": turn.message.id,
+        "method": work.method,
+        "params": dict(work.params),
+        "revision": work.revision,
+        "release": work.edition.digest,
+        "client": {
+            "kind": work.client.kind,
+            "info": dict(work.client.info),
+            "capabilities": dict(work.client.capabilities),
+            "locale": work.client.locale,
+        },
+        "user": (work.user or {}).get("sub"),
+        "answers": dict(work.answers),
+        "round": 0,
+        "asked": {},
+        "claimed": 0.0,
+        "result": None,
+    }
+    pid = secrets.token_hex(16)
+    asked = _ask(pid, record, done)
+    await desk.objects.swap(_key(turn.site.name, pid), dump(record), expected=None)
+    return Reply(None, [*before, *asked], waiting=_event(pid, 1), retry=RETRY[0], facts=done.facts)
+
+
+def _ask(pid: str, record: dict[str, Any], done: Done) -> list[bytes]:
+    """The questions of a run as requests of ours, remembered in the record."""
+    record["round"] += 1
+    record["asked"] = {f"{pid}.{record['round']}.{n}": key for n, key in enumerate(done.questions)}
+    return [
+        dump({"jsonrpc": "2.0", "id": id, "method": question["method"], "params": question.get("params") or {}})
+        for id, question in zip(record["asked"], done.questions.values(), strict=True)
+    ]
+
+
+async def receive(desk: Desk, name: Name, user: User | None, message: Message) -> None:
+    """Keep the client's response to a question. What belongs to no pending call is dropped, as responses are."""
+    pid, _, _ = str(message.id).partition(".")
+    for _ in range(ROUNDS):
+        found = await _load(desk, name, pid, user)
+        if found is None:
+            return
+        record, version = found
+        key = record["asked"].get(str(message.id))
+        if key is None:
+            return
+        body = message.params
+        if isinstance(body.get("result"), dict):
+            record["answers"][key] = body["result"]
+        else:
+            error = body.get("error")
+            text = error.get("message") if isinstance(error, dict) else None
+            record["refused"] = str(text or "The client refused.")[:500]
+        try:
+            await desk.objects.swap(_key(name, pid), dump(record), expected=version)
+            return
+        except Conflict:
+            continue
+
+
+async def resume(desk: Desk, turn: Turn, last_event_id: str) -> Reply | None:
+    """Go on with a pending call, for a GET with Last-Event-ID; None when there is no such call.
+
+    Raises: Refusal, with the id of the call."""
+    pid, _, _ = last_event_id.partition(".")
+    name = turn.site.name
+    found = await _load(desk, name, pid, turn.user)
+    if found is None:
+        return None
+    record, version = found
+    if record["result"] is not None:
+        return Reply(None, [record["result"].encode()])
+    now = time.time()
+    unanswered = [key for key in record["asked"].values() if key not in record["answers"]]
+    if (unanswered and "refused" not in record) or now - record["claimed"] < CLAIM_SECONDS:
+        age = int((now - record["created"]) * 250)
+        return Reply(None, (), waiting=_event(pid, record["round"]), retry=min(max(age, RETRY[0]), RETRY[1]))
+    record["claimed"] = now
+    try:
+        version = await desk.objects.swap(_key(name, pid), dump(record), expected=version)
+    except Conflict:
+        return Reply(None, (), waiting=_event(pid, record["round"]), retry=RETRY[0])
+    return await _again(desk, turn, pid, record, version)
+
+
+async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], version: str) -> Reply:
+    name = turn.site.name
+    edition = await desk.shelf.resumed(name, record["release"])
+    kept = record["client"]
+    client = Client(kept["kind"], kept["info"], kept["capabilities"], kept["locale"])
+    message = Message(record["method"], record["params"], record["id"], HANDSHAKE, record["revision"])
+    turn = replace(turn, message=message, edition=edition, client=client)
+    work = Work(
+        turn.site, edition, record["method"], record["params"], record["revision"], client, turn.user, record["answers"]
+    )
+    before: list[bytes] = []
+    facts: Mapping[str, Any] = {}
+    try:
+        if "refused" in record:
+            done = failed(work, {"message": f"The client did not answer: {record['refused']}"}, {})
+        else:
+            done = await run(desk, work)
+        facts = done.facts
+        before = notices.wanted(message, notices.DEFAULT_LEVEL, done.notifications)
+        lacking = missing(client, done.questions)
+        if lacking:
+            done = failed(work, {"message": f"This client can't be asked ({', '.join(lacking)})."}, done.facts)
+        if done.result is None:
+            before += _ask(pid, record, done)
+            record["claimed"] = 0.0
+            await desk.objects.swap(_key(name, pid), dump(record), expected=version)
+            return Reply(None, before, waiting=_event(pid, record["round"]), retry=RETRY[0], facts=facts)
+        result = await finish(desk, work, done, HANDSHAKE)
+        last = success(record["id"], turn.face.fill(dump(turn.face.complete(HANDSHAKE, result))))
+    except Refusal as refusal:
+        last = failure(refusal, record["id"])
+    record["result"] = last.decode()
+    await desk.objects.swap(_key(name, pid), dump(record), expected=ANY)
+    return Reply(None, [*before, last], facts=facts)
+
+
+async def _load(desk: Desk, name: Name, pid: str, user: User | None) -> tuple[dict[str, Any], str] | None:
+    if len(pid) != 32 or not set(pid) <= set("0123456789abcdef"):
+        return None
+    stored = await desk.objects.get(_key(name, pid))
+    if stored is None:
+        return None
+    record: dict[str, Any] = json.loads(stored.data)
+    if time.time() - record["created"] > WAIT_SECONDS or record["user"] != (user or {}).get("sub"):
+        return None
+    return record, stored.version
+
+
+def _key(name: Name, pid: str) -> str:
+    return f"pending/{name.tenant}/{name.plugin}/{pid}.json"
+
+
+def _event(pid: str, round: int) -> str:
+    return f"{pid}.{round}"

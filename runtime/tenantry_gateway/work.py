@@ -1,0 +1,182 @@
+"""One run of tenant code: everything between a checked request and a finished result.
+
+Both eras and all four methods that reach tenant code come through `run`. It carries the documents in and their
+patches back, runs again when the data changed underneath, and translates every way a run can end: a result, a
+question to the client, a JSON-RPC error, or a failure, which for a tool is an isError result that the model can read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.registry import bundle_key
+from tenantry_registry.runners import Call, Release
+
+from tenantry_gateway import documents
+from tenantry_gateway.attachments import SLOTS
+from tenantry_gateway.clients import Client
+from tenantry_gateway.documents import ATTEMPTS, Document, Stale, contended
+from tenantry_gateway.edition import Edition
+from tenantry_gateway.route import Site
+from tenantry_gateway.turn import Desk, User
+from tenantry_gateway.wire import INTERNAL_ERROR, INVALID_PARAMS, Refusal
+
+QUESTIONS: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
+MESSAGE_CHARACTERS: Final = 4_000  # of an error's text
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One thing to run. `params` are the client's, `answers` what the client answered so far, by key."""
+
+    site: Site
+    edition: Edition
+    method: str
+    params: Mapping[str, Any]
+    revision: str
+    client: Client
+    user: User | None = None
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How it ended: with `result`, or with `questions` to the client ({key: {"method", "params"}})."""
+
+    result: dict[str, Any] | None = None
+    questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notifications: Sequence[Mapping[str, Any]] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)  # what stands in the result -> the signed link it becomes
+
+
+async def run(desk: Desk, work: Work) -> Done:
+    """Run it. Raises: Refusal, for a JSON-RPC error."""
+    try:
+        with desk.flights.flight(work.site.name.tenant):
+            return await _attempts(desk, work)
+    except PlatformError as error:
+        return failed(work, {"code": error.code, "message": error.message, "hint": error.hint}, {"code": error.code})
+
+
+async def _attempts(desk: Desk, work: Work) -> Done:
+    release = await _release(desk, work)
+    for _ in range(ATTEMPTS):
+        shared, state = await _documents(desk, work)
+        count = 1 + (SLOTS if work.edition.manifest.uses_files else 0)  # one for a reply that is too large
+        slots = await desk.attachments.slots(work.site.name, work.user, count)
+        call = Call(
+            method=work.method,
+            params=work.params,
+            revision=work.revision,
+            client={"info": work.client.info, "capabilities": work.client.capabilities},
+            user=work.user,
+            answers=work.answers,
+            state=state.values if state else None,
+            shared=shared.values,
+            widgets=work.edition.widget_uris,
+            uploads=slots,
+        )
+        reply = await desk.runner.call(release, call)
+        if "overflow" in reply:
+            reply = {**reply, **await desk.attachments.overflow(slots, reply["overflow"])}
+        try:
+            await documents.save(desk.objects, shared, reply.get("shared") or {})
+            if state is not None:
+                await documents.save(desk.objects, state, reply.get("state") or {})
+        except Stale:
+            continue
+        links = await desk.attachments.keep(work.site, slots, reply.get("files") or ())
+        return replace(_read(work, reply), links=links)
+    raise contended()
+
+
+async def _release(desk: Desk, work: Work) -> Release:
+    manifest = work.edition.manifest
+    return Release(
+        name=work.site.name,
+        digest=manifest.digest,
+        entrypoint=manifest.entrypoint,
+        bundle=bundle_key(work.site.name, manifest.digest),
+        egress=manifest.egress,
+        env=manifest.env,
+        secrets=await desk.secrets(work.site.name, manifest.secrets),
+        timeout=manifest.timeout,
+    )
+
+
+async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]:
+    shared = documents.load(desk.objects, documents.shared_key(work.site.name))
+    if work.user is None:
+        return await shared, None
+    both = await asyncio.gather(shared, documents.load(desk.objects, documents.state_key(work.site.name, work.user)))
+    return both[0], both[1]
+
+
+def _read(work: Work, reply: Mapping[str, Any]) -> Done:
+    """A reply as runners.py documents it. Raises: Refusal."""
+    facts = {key: reply[key] for key in ("ms", "cold", "stdout", "stderr") if reply.get(key)}
+    notifications = [
+        note
+        for note in reply.get("notifications") or ()
+        if isinstance(note, dict) and isinstance(note.get("method"), str)
+    ]
+    error = reply.get("protocol_error")
+    if isinstance(error, dict):
+        raise Refusal(error.get("code", INVALID_PARAMS), str(error.get("message", "")), error.get("data"))
+    asked = reply.get("input_required")
+    if isinstance(asked, dict):
+        return _ask(work, asked, notifications, facts)
+    error = reply.get("error")
+    if isinstance(error, dict):
+        facts |= {key: error[key] for key in ("code", "error_id", "traceback") if error.get(key)}
+        return replace(failed(work, error, facts), notifications=notifications)
+    result = reply.get("result")
+    if not isinstance(result, dict):
+        nothing = {"code": "sandbox.no-result", "message": "The plugin returned nothing.", "hint": ""}
+        return failed(work, nothing, facts | {"code": "sandbox.no-result"})
+    return Done(dict(result), notifications=notifications, facts=facts)
+
+
+def _ask(
+    work: Work, asked: Mapping[str, Any], notifications: Sequence[Mapping[str, Any]], facts: dict[str, Any]
+) -> Done:
+    questions = {
+        str(key): question
+        for key, question in (asked.get("inputRequests") or {}).items()
+        if isinstance(question, dict) and question.get("method") in QUESTIONS
+    }
+    if not questions:
+        nothing = {
+            "code": "sandbox.no-question",
+            "message": "The plugin asked for input without a question.",
+            "hint": "",
+        }
+        return failed(work, nothing, facts | {"code": "sandbox.no-question"})
+    return Done(None, questions, notifications, facts)
+
+
+def missing(client: Client, questions: Mapping[str, Mapping[str, Any]], *, batch: bool = False) -> dict[str, Any]:
+    """What the client would have to declare to be asked, as a ClientCapabilities object; empty when nothing lacks.
+
+    `batch`: within an array of messages nobody can be asked back."""
+    methods = [str(question["method"]) for question in questions.values()]
+    return {method.partition("/")[0]: {} for method in methods if batch or not client.may(method)}
+
+
+def failed(work: Work, error: Mapping[str, Any], facts: Mapping[str, Any]) -> Done:
+    """A failure: for a tool an isError result, for everything else a JSON-RPC error. Raises: Refusal."""
+    text = " ".join(str(error[key]) for key in ("message", "hint") if error.get(key))[:MESSAGE_CHARACTERS]
+    if error.get("error_id") and str(error["error_id"]) not in text:
+        text += f" (error {error['error_id']})"
+    if work.method != "tools/call":
+        data = {key: error[key] for key in ("code", "error_id") if error.get(key)}
+        raise Refusal(INTERNAL_ERROR, text, data or None)
+    result = {"content": [{"type": "text", "text": text}], "isError": True}
+    if isinstance(error.get("_meta"), dict):
+        result["_meta"] = error["_meta"]
+    return Done(result, facts=facts)
