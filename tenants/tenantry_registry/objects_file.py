@@ -255,14 +255,17 @@ class FileObjects:
                 self._disk.remove(path)
             except (FileNotFoundError, NotADirectoryError):
                 return
-            self._disk.sync_folder(path.parent)
-        for folder in path.parents:
-            if folder == self._data:
-                return
+            with suppress(FileNotFoundError):  # emptied and removed by another delete
+                self._disk.sync_folder(path.parent)
+        folder = path.parent
+        while folder != self._data:
             try:
                 self._disk.remove_folder(folder)
-            except OSError:  # something else stands in it
-                return
+            except FileNotFoundError:
+                pass  # another delete was faster
+            except OSError:
+                return  # something else stands in it
+            folder = folder.parent
 
     def _walk(self, prefix: str) -> Sequence[Listed]:
         check_key(prefix, folder=True)

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from obstore.store import S3Config, S3Credential
 
 ATTEMPTS = 4  # of one request; waits between them grow from BACKOFF, with jitter
-BACKOFF = 0.05  # seconds
+BACKOFF = 0.025  # seconds
 PATIENCE = 4.0  # seconds for one request without its body
 BUDGET = 10.0  # seconds after which no further attempt begins: well inside the API's 29 s
 BYTES_PER_SECOND = 1_000_000  # slower than this, a body counts as stuck
+FINAL = frozenset({"status 400", "status 401", "status 403", "status 404"})  # no attempt will change these
 XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
 T = TypeVar("T")
@@ -123,13 +124,20 @@ class S3Objects:
         await self._try("delete", key, attempt)
 
     async def list(self, prefix: str) -> AsyncIterator[Listed]:
-        check_key(prefix, folder=True)
-        pages = obstore.list(self._store, self._prefix + prefix).__aiter__()
-        while True:
-            # A page that fails can't be asked for again: the stream has no place to go on from.
-            page = await self._try("list", prefix, lambda: self._page(pages), attempts=1)
-            if page is None:
-                return
+        path, last = self._prefix + check_key(prefix, folder=True), ""
+        pages: AsyncIterator[Any] | None = None
+
+        async def attempt() -> Any:
+            nonlocal pages
+            stream = pages or obstore.list(self._store, path, offset=last or None).__aiter__()
+            pages = None  # a stream that failed can't go on; the next one begins after the last key
+            async with asyncio.timeout(self._patience):
+                page = await anext(stream, None)
+            pages = stream
+            return page
+
+        while page := await self._try("list", prefix, attempt):
+            last = page[-1]["path"]
             for meta in page:
                 yield Listed(meta["path"][len(self._prefix) :], meta["size"], meta["last_modified"].timestamp())
 
@@ -167,23 +175,25 @@ class S3Objects:
         return await self._try("write", key, attempt)
 
     async def _delete_versions(self, key: str) -> None:
-        """Every version and delete marker of `key`, or of everything below it when it ends in `/`."""
+        """Every version and delete marker of `key`, or of everything below it when it ends in `/`.
+
+        Always the first page: what was on it is gone the next time, and a marker that was deleted marks nothing.
+        """
         path = self._prefix + check_key(key, folder=key.endswith("/"))
-        marks: dict[str, str] = {}
+        before: set[tuple[str, str]] = set()
         while True:
-            page = await self._rest("list", key, "GET", "", {"versions": "", "prefix": path, **marks})
-            root = ET.fromstring(page)  # from S3 itself, over a signed request
-            for entry in root:
-                name = entry.findtext(f"{XML}Key")
-                if name is not None and (name == path or key.endswith("/")):
-                    version = entry.findtext(f"{XML}VersionId") or "null"
-                    await self._rest("delete", key, "DELETE", name, {"versionId": version})
-            if root.findtext(f"{XML}IsTruncated") != "true":
-                return
-            marks = {
-                "key-marker": root.findtext(f"{XML}NextKeyMarker") or "",
-                "version-id-marker": root.findtext(f"{XML}NextVersionIdMarker") or "",
+            page = ET.fromstring(await self._rest("list", key, "GET", "", {"versions": "", "prefix": path}))
+            found = {
+                (entry.findtext(f"{XML}Key") or "", entry.findtext(f"{XML}VersionId") or "null")
+                for entry in page  # an exact key comes before all longer ones
+                if entry.findtext(f"{XML}Key") == path or (key.endswith("/") and entry.find(f"{XML}Key") is not None)
             }
+            if not found:
+                return
+            if found == before:
+                raise StorageDown(f"Storage can't delete {key}: its versions stay.", "Look for a lock on the bucket.")
+            before = found
+            await asyncio.gather(*(self._rest("delete", key, "DELETE", k, {"versionId": v}) for k, v in found))
 
     async def _rest(self, what: str, key: str, method: str, path: str, query: dict[str, str]) -> bytes:
         """One signed request that obstore has no verb for."""
@@ -210,24 +220,19 @@ class S3Objects:
             raise _Again(f"status {response.status}")
         return body
 
-    async def _page(self, pages: AsyncIterator[Any]) -> Any:
-        async with asyncio.timeout(self._patience):
-            return await anext(pages, None)
-
-    async def _try(self, what: str, key: str, attempt: Callable[[], Awaitable[T]], attempts: int = ATTEMPTS) -> T:
-        begun, last = time.monotonic(), ""
-        for number in range(attempts):
+    async def _try(self, what: str, key: str, attempt: Callable[[], Awaitable[T]]) -> T:
+        begun, number = time.monotonic(), 0
+        while True:
             try:
                 return await attempt()
             except TimeoutError:
-                last = "no answer in time"
+                reason = "no answer in time"
             except (BaseError, OSError, _Again) as error:
-                last = _reason(error)
-            if time.monotonic() - begun > BUDGET:
-                break
-            if number + 1 < attempts:
-                await asyncio.sleep(BACKOFF * 2**number * random.uniform(0.5, 1.5))
-        raise StorageDown(f"Storage can't {what} {key}: {last}.")
+                reason = _reason(error)
+            number += 1
+            if number == ATTEMPTS or reason in FINAL or time.monotonic() - begun > BUDGET:
+                raise StorageDown(f"Storage can't {what} {key}: {reason}.")
+            await asyncio.sleep(BACKOFF * 2**number * random.uniform(0.5, 1.5))
 
     async def _for_obstore(self) -> S3Credential:
         held = await self._credentials()

@@ -1,7 +1,7 @@
 """Signature Version 4 for S3: presigned GET and HEAD, POST policies, and a header-signed request.
 
-obstore signs neither response headers nor the size of an upload, so this is our own, small and equal to botocore's
-output byte for byte (tests compare). Hosts are regional and virtual (`bucket.s3.region.amazonaws.com`), so that no
+obstore signs neither response headers nor the size of an upload, so this is our own, small, and signature for signature
+equal to botocore's (tests compare). Hosts are regional and virtual (`bucket.s3.region.amazonaws.com`), so that no
 redirect breaks a signature or CORS; a dotted bucket or an own endpoint uses the path form.
 AWS: "Authenticating Requests (AWS Signature Version 4)" of the S3 API reference.
 """
@@ -102,7 +102,7 @@ def post_policy(bucket: Bucket, key: str, access: Upload, credentials: Credentia
     }
     fields["policy"] = base64.b64encode(json.dumps(policy).encode()).decode()
     fields["x-amz-signature"] = _mac(_key(bucket, credentials, now), fields["policy"]).hex()
-    return Signed(bucket.url, fields)
+    return Signed(bucket.url + ("" if urlsplit(bucket.url).path else "/"), fields)
 
 
 def headers(
