@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from moto.server import ThreadedMotoServer
 from tenantry_registry import bundle
+from tenantry_registry.credentials import fixed
 from tenantry_registry.names import Name
-from tenantry_registry.objects import ZIP
+from tenantry_registry.objects import ZIP, Objects
 from tenantry_registry.objects_file import FileObjects
+from tenantry_registry.objects_s3 import S3Objects
 from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
 from tenantry_registry.runners import Release
+from tenantry_registry.sigv4 import Credentials
 
 # What a worker needs so that its lines are counted too; nothing where coverage is not running.
 MEASURED = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
@@ -33,30 +38,29 @@ class Plugin:
 '''
 
 ZOO = Name("acme", "zoo")
-Publish = Callable[..., Awaitable[Release]]
+BUCKET, REGION = "tenantry-sandbox-tests", "eu-central-1"
+KEYS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 
 
-@pytest.fixture
-def objects(tmp_path: Path) -> FileObjects:
-    return FileObjects(tmp_path / "store")
+class Publisher:
+    """Packs a few files, stores the bundle and gives its release; `server.py` may use `from fake import Plugin`."""
 
+    def __init__(self, objects: Objects, folder: Path) -> None:
+        self._objects = objects
+        self._folder = folder
+        self._made = 0
 
-@pytest.fixture
-def publish(objects: FileObjects, tmp_path: Path) -> Publish:
-    """Store a bundle of these files and give its release; `server.py` may use `from fake import Plugin`."""
-    made = 0
-
-    async def publish(
+    async def __call__(
+        self,
         files: Mapping[str, str | bytes] | str,
         name: Name = ZOO,
         entrypoint: str = "server:plugin",
         **release: Any,
     ) -> Release:
-        nonlocal made
-        made += 1
+        self._made += 1
         if isinstance(files, str):
             files = {"server.py": "from fake import Plugin\n" + textwrap.dedent(files), "fake.py": FAKE_KIT}
-        folder = tmp_path / f"bundle{made}"
+        folder = self._folder / f"bundle{self._made}"
         vendored = {}
         for path, content in files.items():
             data = content if isinstance(content, bytes) else textwrap.dedent(content).encode()
@@ -68,10 +72,47 @@ def publish(objects: FileObjects, tmp_path: Path) -> Publish:
         packed = bundle.pack(folder, vendored)
         digest = bundle.digest(packed)
         key = f"bundles/{name}/{digest}.zip"
-        await objects.put_once(key, packed, ZIP)
+        await self._objects.put_once(key, packed, ZIP)
         return Release(name, digest, entrypoint, key, **release)
 
-    return publish
+
+@pytest.fixture
+def objects(tmp_path: Path) -> FileObjects:
+    return FileObjects(tmp_path / "store")
+
+
+@pytest.fixture
+def publish(objects: FileObjects, tmp_path: Path) -> Publisher:
+    return Publisher(objects, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    """The address of an S3 with one bucket."""
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    client = boto3.client(
+        "s3",
+        endpoint_url=f"http://{host}:{port}",
+        region_name=REGION,
+        aws_access_key_id=KEYS.access_key,
+        aws_secret_access_key=KEYS.secret_key,
+    )
+    client.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    client.close()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def s3(moto: str) -> S3Objects:
+    return S3Objects(BUCKET, credentials=fixed(KEYS), region=REGION, endpoint=moto)
+
+
+@pytest.fixture
+def publish_to_s3(s3: S3Objects, tmp_path: Path) -> Publisher:
+    return Publisher(s3, tmp_path)
 
 
 @pytest.fixture
