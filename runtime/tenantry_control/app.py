@@ -1,0 +1,61 @@
+"""The composition root of the control plane: collaborators come in, one FastAPI application goes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from fastapi import APIRouter, FastAPI
+from pydantic import BaseModel
+from tenantry_registry.audit import Audit
+from tenantry_registry.issuers import Fetch, Issuers
+from tenantry_registry.objects import Objects
+from tenantry_registry.registry import Registry
+from tenantry_registry.tenants import Tenants
+from tenantry_registry.tokens import Tokens
+
+from tenantry_control import problems, publishes, releases, tenants, tokens
+from tenantry_control.access import Access
+from tenantry_control.publishing import Publisher
+from tenantry_control.settings import ControlSettings
+
+
+class Health(BaseModel):
+    ok: bool
+
+
+def create_app(
+    *,
+    objects: Objects,
+    publisher: Publisher,
+    fetch: Fetch,
+    settings: ControlSettings,
+    now: Callable[[], float] = time.time,
+) -> FastAPI:
+    """The API below `/v1`. `fetch` reads the keys of CI providers that tenants trust."""
+    app = FastAPI(
+        title="Tenantry",
+        version="1",
+        summary="Publish and run ChatGPT plugins for many tenants.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        root_path=settings.root_path,
+        separate_input_output_schemas=False,
+    )
+    problems.install(app)
+    desk = Tokens(objects, issuers=Issuers(fetch, clock=now), audience=settings.api_url, now=now)
+    access, house, audit = Access(desk), Tenants(objects, now=now), Audit(objects, now=now)
+    registry = Registry(objects, now=now, base=settings.base)
+    v1 = APIRouter(prefix="/v1")
+    v1.include_router(tenants.router(access, house, audit))
+    v1.include_router(tokens.router(access, desk, audit))
+    v1.include_router(publishes.router(access, objects, house, publisher, audit, base=settings.base, now=now))
+    v1.include_router(releases.router(access, registry, audit, now=now))
+
+    @v1.get("/health", tags=["health"], summary="Whether this process answers")
+    async def health() -> Health:
+        return Health(ok=True)
+
+    app.include_router(v1)
+    return app

@@ -1,0 +1,189 @@
+"""/v1/plugins: a tenant's plugins, their releases, and which of them is served."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from tenantry_registry.audit import Audit
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.names import Name
+from tenantry_registry.pointer import Pointer
+from tenantry_registry.registry import Registry
+
+from tenantry_control.access import Access, Caller, Digest, Plugin, TenantSlug
+from tenantry_control.problems import RESPONSES
+from tenantry_control.publishes import PREVIEW_DAYS
+from tenantry_control.tenants import Body
+
+
+class ReleaseEntry(BaseModel):
+    """A release that was or is served. `at` is when it last became current (seconds since the epoch)."""
+
+    digest: str
+    at: float | None
+    current: bool
+    preview_until: float | None
+    yanked: bool
+
+
+class PluginView(BaseModel):
+    """A plugin and its releases, the newest first."""
+
+    tenant: str
+    plugin: str
+    label: str = Field(description="the DNS label of its own host")
+    state: Literal["active", "suspended", "deleted"]
+    current: str | None
+    created: float
+    challenge: bool = Field(description="whether a domain challenge token is set")
+    releases: list[ReleaseEntry]
+
+    @classmethod
+    def of(cls, name: Name, pointer: Pointer) -> PluginView:
+        past = {entry.digest: entry.at for entry in pointer.history}
+        digests = dict.fromkeys([*past, *pointer.previews, *pointer.yanked])
+        return cls(
+            tenant=name.tenant,
+            plugin=name.plugin,
+            label=name.label,
+            state=pointer.state,
+            current=pointer.current,
+            created=pointer.created,
+            challenge=bool(pointer.challenge),
+            releases=[
+                ReleaseEntry(
+                    digest=digest,
+                    at=past.get(digest),
+                    current=digest == pointer.current,
+                    preview_until=pointer.previews.get(digest),
+                    yanked=digest in pointer.yanked,
+                )
+                for digest in digests
+            ],
+        )
+
+
+class ManifestView(BaseModel):
+    """A release as it was compiled: what the wire's lists are made from. Values of secrets are not in it."""
+
+    manifest: dict[str, Any]
+
+
+class PreviewTime(Body):
+    days: float = Field(default=7.0, gt=0, le=PREVIEW_DAYS)
+
+
+class ChallengeToken(Body):
+    token: str = Field(max_length=512, description="what the host's /.well-known/openai-apps-challenge answers")
+
+
+class Pruned(BaseModel):
+    objects: int
+
+
+def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[], float] = time.time) -> APIRouter:
+    """The routes of this noun."""
+    routes = APIRouter(prefix="/plugins", tags=["releases"], responses=RESPONSES)
+
+    async def pointer(name: Name) -> Pointer:
+        found = await registry.current(name)
+        if found is None:
+            raise PlatformError("registry.unknown", f"There is no plugin {name}.", "Publish it first.")
+        return found
+
+    async def known(name: Name, digits: str) -> str:
+        """The one release of `name` whose digest begins with `digits`."""
+        found = await pointer(name)
+        every = {past.digest for past in found.history} | set(found.previews) | set(found.yanked)
+        hits = [digest for digest in every if digest.startswith(digits)]
+        if len(hits) != 1:
+            raise PlatformError("registry.no-release", f"{name} has no release {digits[:12]}.", "See its releases.")
+        return hits[0]
+
+    async def record(caller: Caller, action: str, name: Name, before: Pointer | None, **after: Any) -> PluginView:
+        await audit.record(
+            caller.actor,
+            action,
+            tenant=name.tenant,
+            target=str(name),
+            before={"current": before.current, "state": before.own} if before else None,
+            after=after,
+        )
+        return PluginView.of(name, await pointer(name))
+
+    @routes.get("/{tenant}", summary="List a tenant's plugins")
+    async def plugins(tenant: TenantSlug, caller: Annotated[Caller, access.needs("read")]) -> list[PluginView]:
+        found = []
+        async for name in registry.plugins(tenant):
+            current = await registry.current(name)
+            if current is not None:
+                found.append(PluginView.of(name, current))
+        return found
+
+    @routes.get("/{tenant}/{plugin}", summary="Show a plugin and its releases")
+    async def show(plugin: Plugin, caller: Annotated[Caller, access.needs("read")]) -> PluginView:
+        return PluginView.of(plugin, await pointer(plugin))
+
+    @routes.delete("/{tenant}/{plugin}", summary="Delete a plugin: it is served no more, its name is never given again")
+    async def delete(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> PluginView:
+        before = await pointer(plugin)
+        await registry.set_state(plugin, "deleted")
+        return await record(caller, "plugin.delete", plugin, before, state="deleted")
+
+    @routes.get("/{tenant}/{plugin}/releases/{digest}", summary="Show a release")
+    async def release(plugin: Plugin, digest: Digest, caller: Annotated[Caller, access.needs("read")]) -> ManifestView:
+        import json
+
+        manifest = await registry.manifest(plugin, await known(plugin, digest))
+        return ManifestView(manifest=json.loads(manifest.to_json()))
+
+    @routes.post("/{tenant}/{plugin}/releases/{digest}/promote", summary="Make a release current")
+    async def promote(plugin: Plugin, digest: Digest, caller: Annotated[Caller, access.needs("publish")]) -> PluginView:
+        before, found = await pointer(plugin), await known(plugin, digest)
+        await registry.point(plugin, found)
+        return await record(caller, "release.promote", plugin, before, current=found)
+
+    @routes.post("/{tenant}/{plugin}/rollback", summary="Make the release before the current one current again")
+    async def rollback(plugin: Plugin, caller: Annotated[Caller, access.needs("publish")]) -> PluginView:
+        before = await pointer(plugin)
+        older = [p.digest for p in before.history if p.digest != before.current and p.digest not in before.yanked]
+        if not older:
+            raise PlatformError("registry.no-release", f"{plugin} has no earlier release.", "Publish one.")
+        await registry.point(plugin, older[0])
+        return await record(caller, "release.rollback", plugin, before, current=older[0])
+
+    @routes.post("/{tenant}/{plugin}/releases/{digest}/preview", summary="Serve a release at its preview address")
+    async def preview(
+        plugin: Plugin, digest: Digest, body: PreviewTime, caller: Annotated[Caller, access.needs("publish")]
+    ) -> PluginView:
+        before, found = await pointer(plugin), await known(plugin, digest)
+        until = now() + body.days * 86_400
+        await registry.preview(plugin, found, until)
+        return await record(caller, "release.preview", plugin, before, preview=found, until=until)
+
+    @routes.post("/{tenant}/{plugin}/releases/{digest}/yank", summary="Serve a release nowhere, for good")
+    async def yank(plugin: Plugin, digest: Digest, caller: Annotated[Caller, access.needs("publish")]) -> PluginView:
+        before, found = await pointer(plugin), await known(plugin, digest)
+        await registry.yank(plugin, found)
+        return await record(caller, "release.yank", plugin, before, yanked=found)
+
+    @routes.post("/{tenant}/{plugin}/prune", summary="Remove what can't be gone back to and no published URI needs")
+    async def prune(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> Pruned:
+        before = await pointer(plugin)
+        removed = await registry.prune(plugin)
+        await record(caller, "plugin.prune", plugin, before, objects=len(removed))
+        return Pruned(objects=len(removed))
+
+    @routes.put("/{tenant}/{plugin}/challenge", summary="Set the domain challenge token, or (empty) remove it")
+    async def challenge(
+        plugin: Plugin, body: ChallengeToken, caller: Annotated[Caller, access.needs("publish")]
+    ) -> PluginView:
+        before = await pointer(plugin)
+        await registry.challenge(plugin, body.token)
+        return await record(caller, "plugin.challenge", plugin, before, challenge=bool(body.token))
+
+    return routes

@@ -1,0 +1,27 @@
+"""The control plane's settings: read once from the environment (`TENANTRY_...`), by whoever composes the app."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class ControlSettings(BaseSettings):
+    """Where things are. infra writes the function's environment from this class."""
+
+    model_config = SettingsConfigDict(env_prefix="TENANTRY_", extra="ignore", frozen=True)
+
+    mode: Literal["development", "production"] = "production"
+    store: str = Field(default="", description="/folder or s3://bucket[/prefix]")
+    store_endpoint: str = Field(default="", description="another S3 than AWS's")
+    region: str = "us-east-1"
+    base: str = Field(default="", description="the domain below which every plugin has its own host")
+    api_url: str = Field(default="http://localhost:8787/api", description="this API's own address, without /v1")
+    publisher: str = Field(default="", description="ARN of the publisher function")
+    secrets_key: str = Field(default="", description="ARN of the KMS key for secrets")
+    usage_table: str = Field(default="", description="DynamoDB table of usage and limits")
+    log_group: str = Field(default="", description="CloudWatch group of the gateway's log")
+    link_keys: str = Field(default="", description="kid:base64 of 32 bytes, comma-separated; the first signs")
+    root_path: str = Field(default="", description="a prefix that the front door strips, such as /api")
