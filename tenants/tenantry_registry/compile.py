@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenantry_registry.config import Config
-from tenantry_registry.description import Description
-from tenantry_registry.dialects import BOTH, MIME, tool_meta
+from tenantry_registry.description import Description, place
+from tenantry_registry.dialects import MIME, tool_meta
+from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.media import IMMUTABLE, encode, media
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Kind
-from tenantry_registry.widgets import Compiled, asset_key, bare_uri, compile_widget, html_key, split_uri
+from tenantry_registry.report import Finding
+from tenantry_registry.rules import found
+from tenantry_registry.widgets import Compiled, asset_key, compile_widget, html_key, split_uri
 
 HTML = Kind("text/html; charset=utf-8", IMMUTABLE)
 VENDOR = "_vendor/"
@@ -33,10 +36,11 @@ PROMPT_KEYS = ("name", "title", "description", "arguments", "icons")
 
 @dataclass(frozen=True, slots=True)
 class CompiledRelease:
-    """A release ready to be put: its manifest and its widgets."""
+    """A release ready to be put: its manifest, its widgets, and what kept other widgets from being compiled."""
 
     manifest: Manifest
     widgets: tuple[Compiled, ...]
+    findings: tuple[Finding, ...] = ()
 
 
 def compile_release(
@@ -51,10 +55,10 @@ def compile_release(
 ) -> CompiledRelease:
     """Compile one release. `files` is the author's part of the bundle, by path.
 
-    Raises: PlatformError `widget.missing`, `widget.at-root`, `widget.encoding`, `widget.duplicate`.
+    A widget that can't be compiled is left out, with a finding that refuses the release.
     """
     uses_files = needs_files(config, description, files)
-    widgets = tuple(compile_widget(widget, files, uses_files=uses_files) for widget in description.widgets)
+    widgets, findings = _widgets(description, files, uses_files)
     tools = tuple(_tool(tool, config, widgets) for tool in description.tools)
     resources = [_resource(widget) for widget in widgets]
     resources += [_entry(resource, RESOURCE_KEYS) for resource in description.resources]
@@ -89,7 +93,19 @@ def compile_release(
         examples=tuple(example.model_dump(mode="json") for example in config.examples),
         uses_files=uses_files,
     )
-    return CompiledRelease(manifest, widgets)
+    return CompiledRelease(manifest, widgets, findings)
+
+
+def _widgets(
+    description: Description, files: Mapping[str, bytes], uses_files: bool
+) -> tuple[tuple[Compiled, ...], tuple[Finding, ...]]:
+    compiled, findings = [], []
+    for widget in description.widgets:
+        try:
+            compiled.append(compile_widget(widget, files, uses_files=uses_files))
+        except PlatformError as error:
+            findings.append(found(error.code, str(widget["name"]), error.message, place(widget), error.hint))
+    return tuple(compiled), tuple(findings)
 
 
 def blobs(name: Name, widgets: Sequence[Compiled], present: frozenset[str]) -> list[tuple[str, bytes, Kind]]:
@@ -229,6 +245,3 @@ def _dynamic(description: Description) -> tuple[str, ...]:
     if description.completion:
         found.append("completion/complete")
     return tuple(found)
-
-
-__all__ = ["BOTH", "CompiledRelease", "bare_uri", "blobs", "compile_release", "needs_files", "security_schemes"]

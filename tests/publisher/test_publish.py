@@ -11,7 +11,7 @@ FILES: dict[str, str | bytes] = {
     "widgets/animals/a.css": "body{background:url(cat.png)}",
     "widgets/animals/a.js": "import './b.js'",
     "widgets/animals/b.js": "export const b = 1;" * 200,
-    "widgets/animals/cat.png": b"\x89PNG",
+    "widgets/animals/cat.png": b"\x89PNG\r\n\x1a\n",
 }
 
 
