@@ -6,7 +6,7 @@ here talks to anybody yet, so that a snapshot of the started process (SnapStart)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from fastapi import FastAPI
@@ -51,7 +51,7 @@ def create_app(
     mode: Literal["development", "production"] | None = None,
     authenticate: Authenticate = nobody,
     secrets: SecretsOf = no_secrets,
-    log: Log | None = None,
+    log: Callable[..., None] | None = None,
 ) -> FastAPI:
     """The gateway as an ASGI app. `mode` overrides the settings'.
 
@@ -83,5 +83,9 @@ def create_app(
         origin_secret=settings.origin_secret,
     )
     app = FastAPI(title="Tenantry gateway", openapi_url=None, docs_url=None, redoc_url=None)
+    if hasattr(objects, "receive"):  # a folder's twin of what S3 answers itself; on AWS none of it is imported
+        from tenantry_gateway.local_objects import mount_local_objects
+
+        mount_local_objects(app, objects)
     app.mount("/", Shell(web))
     return app

@@ -33,7 +33,7 @@ class Shell:
             response = await self._answer(
                 Request(scope["method"], scope["path"], headers, body, query=query, client=str(client[0] or ""))
             )
-        await _send(send, response)
+        await send_response(send, response)
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -52,7 +52,7 @@ async def _body(receive: Receive) -> bytes | None:
     return b"".join(chunks)
 
 
-async def _send(send: Send, response: Response) -> None:
+async def send_response(send: Send, response: Response) -> None:
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     if response.header("content-length") is None and response.status not in (204, 304):
         headers.append((b"content-length", str(len(response.body)).encode()))

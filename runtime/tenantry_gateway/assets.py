@@ -19,7 +19,7 @@ from tenantry_gateway.route import Site
 from tenantry_gateway.shelf import Shelf
 
 ADDRESS: Final = re.compile(r"/assets/([0-9a-f]{8,64})/(.+)")
-RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
+RANGE: Final = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
 DOCUMENTS: Final = ("text/html", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/xml")
 INLINE_BYTES: Final = 4_194_304  # answered here; what is larger would not fit Lambda in base64 and is redirected
 REDIRECT_SECONDS: Final = 300
@@ -68,7 +68,7 @@ def _answer(request: Request, stored: Stored) -> Response:
         headers.append(("content-security-policy", "sandbox"))
     if _same(request.headers.get("if-none-match"), etag):
         return Response(304, headers=headers)
-    part = _range(request, etag, len(data))
+    part = byte_range(request, etag, len(data))
     if part is None:
         return _bodied(request, 200, data, kind.content_type, headers)
     start, end = part
@@ -125,11 +125,11 @@ def _same(header: str | None, etag: str) -> bool:
     return "*" in tags or etag in tags
 
 
-def _range(request: Request, etag: str, size: int) -> tuple[int, int] | None:
+def byte_range(request: Request, etag: str, size: int) -> tuple[int, int] | None:
     """(start, end) of a single range, (n, n) where it can't be satisfied, None where the whole is to be sent."""
     found = RANGE.fullmatch(request.headers.get("range", "").replace(" ", ""))
     condition = request.headers.get("if-range")
-    if found is None or request.method != "GET" or (condition is not None and condition != etag):
+    if found is None or (condition is not None and condition != etag):
         return None
     first, last = found[1], found[2]
     if not first and not last:

@@ -1,6 +1,6 @@
 """Files of a call: the slots that tenant code may fill, the files it made of them, and the links that lead there.
 
-A slot is one signed upload of one object below `pending/`. The kit writes an address of a file as a placeholder, and
+A slot is room for one object below `pending/`. The kit writes an address of a file as a placeholder, and
 says afterwards which slots became files, under which names; those are moved to `files/`, and the placeholders become
 signed links. What the governor takes out of a result is kept the same way, and so is a whole reply that was too large
 for the sandbox to return: it comes back through a slot.
@@ -19,16 +19,15 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.links import Links
 from tenantry_registry.manifest import ORIGIN
 from tenantry_registry.names import Name
-from tenantry_registry.objects import Kind, Objects, Upload
+from tenantry_registry.objects import Kind, Objects
 
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import User
 
 SLOTS: Final = 8  # files that one call may make, where the plugin makes files at all
 FILE_BYTES: Final = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make
-UPLOAD_SECONDS: Final = 120  # a slot outlives the longest call a little
 LINK_SECONDS: Final = 86_400  # a link in a result; a widget asks again by file id
-KIND: Final = "application/octet-stream"  # of every slot: what it becomes is known when the call is over
+KIND: Final = "application/octet-stream"  # of a file whose type nobody said
 
 
 class Attachments:
@@ -39,21 +38,10 @@ class Attachments:
         self._links = links
         self._domains = domains
 
-    async def slots(self, name: Name, user: User | None, count: int) -> list[dict[str, Any]]:
-        """`count` upload slots: {"id", "key", "url", "fields"}; the id is that of the file it may become."""
-        made = []
-        for _ in range(count):
-            file_id = files.new_id(user)
-            key = slot_key(name, file_id)
-            signed = await self._objects.sign(key, Upload(UPLOAD_SECONDS, FILE_BYTES, KIND, min_bytes=0))
-            made.append(
-                {"id": file_id, "key": key, "max_bytes": FILE_BYTES}
-                | {
-                    "url": signed.url,
-                    "fields": dict(signed.fields),
-                }
-            )
-        return made
+    def slots(self, name: Name, user: User | None, count: int) -> list[dict[str, Any]]:
+        """`count` upload slots as runners.Call has them; the id is that of the file a slot may become."""
+        ids = [files.new_id(user) for _ in range(count)]
+        return [{"id": file_id, "key": slot_key(name, file_id), "max_bytes": FILE_BYTES} for file_id in ids]
 
     async def keep(
         self, site: Site, slots: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]]

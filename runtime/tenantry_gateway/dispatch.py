@@ -38,7 +38,7 @@ async def post(desk: Desk, request: Request, site: Site) -> Response:
     try:
         edition = await desk.shelf.edition(site)
     except PlatformError as error:
-        return whole_error(error, incoming)
+        return whole_error(desk, error, incoming)
     user = await desk.authenticate(request, site, edition)
     if incoming.batch:
         return await _batch(desk, request, site, edition, user, note, incoming.messages)
@@ -143,12 +143,14 @@ def _events(reply: Reply, last: bytes | None) -> Response:
     return Response(200, b"".join(parts), SSE_TYPE, [("cache-control", "no-cache, no-transform")])
 
 
-def whole_error(error: PlatformError, incoming: wire.Incoming | None = None) -> Response:
+def whole_error(desk: Desk, error: PlatformError, incoming: wire.Incoming | None = None) -> Response:
     """A request that has no release to answer it."""
+    status = STATUS.get(error.code, 500)
+    desk.log("fault", status=status, code=error.code)
     first = incoming.messages[0] if incoming and incoming.messages else None
     id = first.id if first is not None else None
     refusal = Refusal(INTERNAL_ERROR, error.message, {"code": error.code, "hint": error.hint})
-    return Response(STATUS.get(error.code, 500), wire.failure(refusal, id), JSON_TYPE)
+    return Response(status, wire.failure(refusal, id), JSON_TYPE)
 
 
 def _log(desk: Desk, turn: Turn, facts: Mapping[str, Any], seconds: float) -> None:
@@ -166,6 +168,6 @@ def _log(desk: Desk, turn: Turn, facts: Mapping[str, Any], seconds: float) -> No
         session=meta.get("openai/session"),
         widget_session=meta.get("openai/widgetSessionId"),
         subject=meta.get("openai/subject"),
-        total_ms=round(seconds * 1000, 3),
+        ms=round(seconds * 1000, 3),
         **facts,
     )

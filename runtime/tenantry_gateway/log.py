@@ -1,7 +1,8 @@
 """One line of JSON for every call: what an operator searches, what alarms and usage are made of.
 
-Field names are a contract (infra makes metric filters of them, `platform logs` reads them): event, time, tenant,
-plugin, release, method, tool, era, client, session, widget_session, subject, status, code, error_id, ms, cold, bytes.
+Field names are a contract (infra makes metric filters of them, `platform logs` reads them): event ("call", or "fault"
+for a failure of ours), time, tenant, plugin, release, method, tool, era, client, session, widget_session, subject,
+status (of a whole request that failed), code, error_id, ms (all of it), tool_ms (inside the tool), cold.
 Arguments, results, secrets and addresses are never in it. Tracebacks are, under `traceback`: for the log only.
 """
 
@@ -10,13 +11,11 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, TextIO
 
 FIELD_CHARACTERS: Final = 256  # of a field that a client wrote (session, subject)
 TEXT_CHARACTERS: Final = 65_536  # of captured output or a traceback
-
-Write = Callable[[Mapping[str, Any]], None]
 
 
 class Log:

@@ -13,7 +13,6 @@ from tenantry_registry.runners import Runner
 
 from tenantry_gateway.clients import Client
 from tenantry_gateway.edition import Edition, Face
-from tenantry_gateway.log import Log
 from tenantry_gateway.request import Request, Response
 from tenantry_gateway.route import Site
 from tenantry_gateway.seal import Seal
@@ -52,7 +51,7 @@ class Desk:
     runner: Runner
     shelf: Shelf
     seal: Seal
-    log: Log
+    log: Callable[..., None]
     flights: Flights
     attachments: Attachments
     answers: Answers

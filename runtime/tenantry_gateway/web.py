@@ -67,10 +67,10 @@ class Web:
         except Answer as answer:
             return answer.response
         except PlatformError as error:
-            return dispatch.whole_error(error)
+            return dispatch.whole_error(self._desk, error)
         except Exception:
             error_id = secrets.token_hex(6)
-            self._desk.log("fault", error_id=error_id, path=request.path, traceback=traceback.format_exc())
+            self._desk.log("fault", status=500, error_id=error_id, path=request.path, traceback=traceback.format_exc())
             refusal = Refusal(INTERNAL_ERROR, f"The platform failed (error {error_id}).", {"error_id": error_id})
             return Response(500, failure(refusal, None), JSON_TYPE)
 

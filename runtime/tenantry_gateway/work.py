@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.registry import bundle_key
-from tenantry_registry.runners import Call, Release
+from tenantry_registry.runners import Call, Release, SandboxError
 
 from tenantry_gateway import documents
 from tenantry_gateway.attachments import SLOTS
@@ -60,7 +60,10 @@ async def run(desk: Desk, work: Work) -> Done:
         with desk.flights.flight(work.site.name.tenant):
             return await _attempts(desk, work)
     except PlatformError as error:
-        return failed(work, {"code": error.code, "message": error.message, "hint": error.hint}, {"code": error.code})
+        facts = {"code": error.code}
+        if isinstance(error, SandboxError):
+            facts |= {"stdout": error.stdout, "stderr": error.stderr}
+        return failed(work, {"code": error.code, "message": error.message, "hint": error.hint}, facts)
 
 
 async def _attempts(desk: Desk, work: Work) -> Done:
@@ -68,7 +71,7 @@ async def _attempts(desk: Desk, work: Work) -> Done:
     for _ in range(ATTEMPTS):
         shared, state = await _documents(desk, work)
         count = 1 + (SLOTS if work.edition.manifest.uses_files else 0)  # one for a reply that is too large
-        slots = await desk.attachments.slots(work.site.name, work.user, count)
+        slots = desk.attachments.slots(work.site.name, work.user, count)
         call = Call(
             method=work.method,
             params=work.params,
@@ -119,7 +122,8 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
 
 def _read(work: Work, reply: Mapping[str, Any]) -> Done:
     """A reply as runners.py documents it. Raises: Refusal."""
-    facts = {key: reply[key] for key in ("ms", "cold", "stdout", "stderr") if reply.get(key)}
+    facts = {key: reply[key] for key in ("cold", "stdout", "stderr") if reply.get(key)}
+    facts["tool_ms"] = reply.get("ms")
     notifications = [
         note
         for note in reply.get("notifications") or ()
