@@ -26,8 +26,8 @@ class Address:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The hosts that serve the path form."""
-        return self.base, f"127.0.0.1:{self.port}"
+        """The further hosts that serve the path form."""
+        return (f"127.0.0.1:{self.port}",)
 
     def mcp_url(self, name: Name) -> str:
         return f"{self.origin}/t/{name.tenant}/{name.plugin}/mcp"

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from tenantry_registry.names import Name
 from tenantry_cli import store as stores
 from tenantry_cli.address import Address, bind
 from tenantry_cli.author import AuthorsRunner
+from tenantry_cli.calls import Calls
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
@@ -39,6 +40,7 @@ class Development:
     try_examples: bool
     as_json: bool
     terminal: Terminal
+    broken: set[Name] = field(default_factory=set)  # what was saved last did not publish
 
     async def run(self) -> int:
         """Serve until Ctrl-C. Raises: PlatformError when nothing could be started."""
@@ -47,9 +49,10 @@ class Development:
         address = Address(listener.getsockname()[1])
         with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
             self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
-            self.machine = Machine(objects, self.runner, address)
+            self.calls = Calls(self.terminal)
+            self.machine = Machine(objects, self.runner, address, log=self.calls)
             try:
-                async with serving(self.machine.app(page=not self.as_json or page_built()), listener):
+                async with serving(self.machine.app(page=True), listener):
                     await self.publish_all()
                     await self.ready()
                     async for changed in changes([f.path for f in self.folders], stop):
@@ -88,8 +91,9 @@ class Development:
             await self.refused(name, error, stamp)
             return
         seconds = time.monotonic() - started
-        if because and not published.changed:
+        if because and not published.changed and name not in self.broken:
             return
+        self.broken.discard(name)
         reason = f"{because}: " if because else ""
         kept = "" if published.changed else ", kept"
         what = f"{reason}{short(published.digest)}  {counted(published)}{kept}"
@@ -100,13 +104,14 @@ class Development:
         """Say why nothing was published, and what is served instead."""
         from tenantry_publisher.publish import RulesBroken
 
+        self.broken.add(name)
         serves = name in self.machine.served or await self.machine.adopt(name)
         serving_on = f"{short(self.machine.served[name].manifest.digest)} goes on serving" if serves else "not served"
         self.terminal.line(f"{stamp}{name.plugin:<12} not published; {serving_on}")
         if isinstance(error, RulesBroken):
             show_findings(self.terminal, [f.to_dict() for f in error.report.findings])
         else:
-            self.terminal.finding("error", error.code, error.message, "", error.hint)
+            self.terminal.refusal(error)
 
     async def ready(self) -> None:
         """Say where everything is."""
@@ -135,10 +140,16 @@ class Development:
         from tenantry_cli.client import try_example
 
         self.terminal.line()
+        self.calls.quiet = True  # the answers are shown; that there were calls is no news
         for served in (self.machine.served[name] for name in sorted(self.machine.served)):
             for example in served.manifest.examples[:1]:
-                words = await try_example(self.machine.address.mcp_url(served.name), example)
-                self.terminal.line(f"  {served.name.plugin:<12} {example['tool']}: {words}")
+                try:
+                    words = await try_example(self.machine.address.mcp_url(served.name), example)
+                except PlatformError as error:
+                    self.terminal.refusal(error)
+                else:
+                    self.terminal.line(f"  {served.name.plugin:<12} {example['tool']}: {words}")
+        self.calls.quiet = False
 
     async def again(self, path: Path, files: Sequence[str]) -> None:
         """Publish a folder whose files were saved."""
@@ -148,11 +159,4 @@ class Development:
             await self.publish(folder, because)
         except PlatformError as error:
             self.terminal.line(f"{time.strftime('%H:%M:%S')}  {path.name:<12} not published; nothing changed")
-            self.terminal.finding("error", error.code, error.message, "", error.hint)
-
-
-def page_built() -> bool:
-    """Whether the page that plays ChatGPT has been built."""
-    from tenantry_cli.host.server import DIST
-
-    return (DIST / "index.html").exists()
+            self.terminal.refusal(error)

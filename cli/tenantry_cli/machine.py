@@ -53,6 +53,7 @@ class Machine:
     runner: Runner
     address: Address
     served: dict[Name, Served] = field(default_factory=dict)
+    log: Callable[..., None] | None = None
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
     listeners: set[asyncio.Queue[Served]] = field(default_factory=set)
 
@@ -98,13 +99,16 @@ class Machine:
 
         settings = GatewaySettings(
             mode="development",
+            origin=self.address.origin,
             base=self.address.base,
             hosts=self.address.hosts,
             scheme="http",
             origins=(self.address.origin,),
             pointer_seconds=pointer_seconds,
         )
-        gateway = create_app(objects=self.objects, runner=self.runner, settings=settings, mode="development")
+        gateway = create_app(
+            objects=self.objects, runner=self.runner, settings=settings, mode="development", log=self.log
+        )
         if not page:
             return gateway
         from tenantry_cli.host.server import create_host, takes

@@ -17,9 +17,10 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 from tenantry_registry.errors import PlatformError
+
+from tenantry_cli import trace
 
 WORD = 11  # columns that a step's word takes
 BAR_AFTER = 1.0  # seconds; what is faster needs no bar
@@ -68,7 +69,10 @@ class Terminal:
 
     def refusal(self, error: PlatformError) -> None:
         """`error  bundle.too-large: ...` and the hint below it."""
-        self.line(Text("error", style="bold red").append(f"  {error.code}", style="bold").append(f"  {error.message}"))
+        sentence, frames = trace.split(error.message)
+        self.line(Text("error", style="bold red").append(f"  {error.code}", style="bold").append(f"  {sentence}"))
+        for frame in frames:
+            self.line(Text(f"       {frame}", style="dim"))
         if error.hint:
             self.line(Text(f"       {error.hint}", style="dim"))
 
@@ -78,12 +82,14 @@ class Terminal:
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, strong: int = 0) -> None:
         """Rows under dim heads; column `strong` is emphasised."""
-        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="dim")
-        for index, head in enumerate(columns):
-            table.add_column(head, style="bold" if index == strong else "", no_wrap=True, overflow="ignore")
-        for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
-        self.console.print(table, soft_wrap=True, crop=False)
+        widths = [max(len(row[i]) for row in (columns, *rows)) for i in range(len(columns))]
+        for row in (columns, *rows):
+            line = Text()
+            for index, cell in enumerate(row):
+                style = "dim" if row is columns else "bold" if index == strong else ""
+                line.append(cell, style=style).append(" " * (widths[index] - len(cell) + 3))
+            line.rstrip()
+            self.line(line)
 
     def answer(self, value: Any, *, compact: bool = False) -> None:
         """JSON on standard output, on one line where `compact`."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tenantry_cli import manual
 from tenantry_registry import names
 from tenantry_registry.errors import PlatformError
+
+from tenantry_cli import manual
 
 TEMPLATES = Path(__file__).parent / "templates"
 PLACEHOLDER = "my-plugin"  # stands for the plugin's name in the templates' files

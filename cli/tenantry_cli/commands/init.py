@@ -27,8 +27,9 @@ def command(folder: Path | None, template: str, server: Path | None) -> None:
     platform init zoo --template react   a widget in React, built by Vite
     platform init --from server.py       your server, unchanged
     """
-    from tenantry_cli.output import Terminal
     from tenantry_registry.errors import PlatformError
+
+    from tenantry_cli.output import Terminal
 
     terminal = Terminal()
     if server is not None:

@@ -1,0 +1,37 @@
+"""The gateway's log as an author reads it: one short line a call, and all of what went wrong."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from rich.text import Text
+
+from tenantry_cli import trace
+from tenantry_cli.output import Terminal
+
+NAMES = "tool", "prompt", "uri"  # what a call was of, whichever the line has
+
+
+class Calls:
+    """Writes calls into tenants' code to the terminal; lists and discovery are nobody's news."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal, self.quiet = terminal, False
+
+    def __call__(self, event: str, **fields: Any) -> None:
+        ran = fields.get("ms") is not None
+        wrong = str(fields.get("code") or ("fault" if event != "call" else ""))
+        if self.quiet or not (ran or wrong):
+            return
+        subject = next((str(fields[name]) for name in NAMES if fields.get(name)), str(fields.get("method") or event))
+        line = Text(f"{time.strftime('%H:%M:%S')}  {fields.get('plugin') or '':<12} {subject}")
+        if ran:
+            line.append(f"   {fields['ms']:.0f} ms", style="dim")
+        if wrong:
+            line.append(f"   {wrong} {fields.get('error_id') or ''}".rstrip(), style="bold red")
+        self.terminal.line(line)
+        printed = [text for stream in ("stdout", "stderr") for text in str(fields.get(stream) or "").splitlines()]
+        failed = str(fields.get("traceback") or "")
+        for text in [*printed, *(trace.own_frames(failed) or failed.splitlines())]:
+            self.terminal.line(Text(f"          {text}", style="dim"))
