@@ -4,11 +4,10 @@ The bundle never passes through this process: `start` answers a signed upload fo
 type, `finish` hands the publish to the publisher and answers 202. Each step may be repeated.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here and now: a route asks for what `access`, an argument of `router`, makes.
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
@@ -67,7 +66,7 @@ class PublishView(BaseModel):
     error: dict[str, Any] | None
 
     @classmethod
-    def of(cls, job: Job) -> PublishView:
+    def of(cls, job: Job) -> Self:
         return cls.model_validate(job.public())
 
 

@@ -1,10 +1,9 @@
 """/v1/plugins: a tenant's plugins, their releases, and which of them is served."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here and now: a route asks for what `access`, an argument of `router`, makes.
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -43,7 +42,7 @@ class PluginView(BaseModel):
     releases: list[ReleaseEntry]
 
     @classmethod
-    def of(cls, name: Name, pointer: Pointer) -> PluginView:
+    def of(cls, name: Name, pointer: Pointer) -> Self:
         past = {entry.digest: entry.at for entry in pointer.history}
         digests = dict.fromkeys([*past, *pointer.previews, *pointer.yanked])
         return cls(

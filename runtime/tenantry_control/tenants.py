@@ -1,9 +1,8 @@
 """/v1/tenants: customers, their plan, their state, and whose CI identities act for them."""
 
-from __future__ import annotations
-
+# Annotations are evaluated here and now: a route asks for what `access`, an argument of `router`, makes.
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -66,7 +65,7 @@ class TenantView(BaseModel):
     allows: Mapping[str, int]
 
     @classmethod
-    def of(cls, tenant: Tenant) -> TenantView:
+    def of(cls, tenant: Tenant) -> Self:
         allows = {name: getattr(tenant.allows(), name) for name in type(tenant.allows()).__slots__}
         return cls.model_validate({**tenant.public(), "allows": allows})
 

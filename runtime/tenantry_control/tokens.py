@@ -1,8 +1,7 @@
 """/v1/tenants/{tenant}/tokens and /v1/tokens: issued once, listed without their values, revoked."""
 
-from __future__ import annotations
-
-from typing import Annotated, Literal
+# Annotations are evaluated here and now: a route asks for what `access`, an argument of `router`, makes.
+from typing import Annotated, Literal, Self
 
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
@@ -33,7 +32,7 @@ class TokenView(BaseModel):
     expires: float | None
 
     @classmethod
-    def of(cls, token: Token) -> TokenView:
+    def of(cls, token: Token) -> Self:
         return cls.model_validate(token.public())
 
 

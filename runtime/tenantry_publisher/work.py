@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -27,13 +28,20 @@ log = logging.getLogger("tenantry.publisher")
 
 
 async def work(
-    *, objects: Objects, runner: Runner, name: Name, job_id: str, base: str = "", target: str = ""
+    *,
+    objects: Objects,
+    runner: Runner,
+    name: Name,
+    job_id: str,
+    base: str = "",
+    target: str = "",
+    now: Callable[[], float] = time.time,
 ) -> Job | None:
     """Carry out the publish `job_id` of `name`. Returns it as it ended, or None when another publisher has it.
 
     Whatever goes wrong is written into the job; nothing but the loss of storage itself is raised (StorageDown).
     """
-    jobs = Jobs(objects)
+    jobs = Jobs(objects, now=now)
     job = await jobs.take(name, job_id)
     if job is None:
         return None
