@@ -20,11 +20,12 @@ from tenantry_registry import description as descriptions
 from tenantry_registry.check import check
 from tenantry_registry.compile import CompiledRelease, blobs, compile_release
 from tenantry_registry.config import Config
+from tenantry_registry.contract import BREAKS, Comparison, compare
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import ZIP, Objects
-from tenantry_registry.registry import Registry, bundle_key
+from tenantry_registry.registry import Pointer, Registry, bundle_key
 from tenantry_registry.report import Report
 from tenantry_registry.runners import Release, Runner
 from tenantry_registry.widgets import Compiled
@@ -54,6 +55,7 @@ class Published:
     changed: bool
     report: Report
     manifest: Manifest
+    comparison: Comparison | None = None  # with the submitted release; None where none was submitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,20 @@ class RulesBroken(PlatformError):
             "`platform check` shows all of them with their cures. The current release goes on serving.",
         )
         self.report = report
+
+
+class ContractBroken(PlatformError):
+    """`publish.breaks`: the release would break the published plugin; `comparison` names each difference."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        broken = [difference for difference in comparison.differences if difference.effect == BREAKS]
+        first = broken[0]
+        super().__init__(
+            "publish.breaks",
+            f"This breaks the published plugin: {first.subject}: {first.message}".replace(": :", ":"),
+            "Keep what is published and add beside it, or publish with --force.",
+        )
+        self.comparison = comparison
 
 
 class Files(Mapping[str, bytes]):
@@ -122,10 +138,10 @@ async def publish(
     `secrets` and `env` stand in for placeholders while describing (development); `force` publishes over a broken
     contract; `target` is the platform that the vendored wheels are for; `base` the domain that plugins live under.
 
-    Raises: RulesBroken; PlatformError of every room on the way (`bundle.*`, `config.*`, `describe.*`, `sandbox.*`,
-    `widget.*`, `registry.*`); StorageDown, Conflict. The pointer is untouched then.
+    Raises: RulesBroken; ContractBroken; PlatformError of every room on the way (`bundle.*`, `config.*`, `describe.*`,
+    `sandbox.*`, `registry.*`); StorageDown, Conflict. The pointer is untouched then.
     """
-    registry = Registry(objects, now=now, base=base)
+    registry, began = Registry(objects, now=now, base=base), now()
     digest = bundles.digest(bundle)
     pointer = await registry.current(name)
     if pointer is not None and pointer.current == digest and set_current and pointer.state == "active":
@@ -145,19 +161,24 @@ async def publish(
     )
     if examined.report.errors:
         raise RulesBroken(examined.report)
+    comparison = await _compared(registry, name, pointer, examined.compiled.manifest)
+    if comparison is not None:
+        progress(Step("compared", comparison.words))
+        if comparison.verdict == BREAKS and not force:
+            raise ContractBroken(comparison)
     manifest = replace(
         examined.compiled.manifest, findings=tuple(finding.to_dict() for finding in examined.report.warnings)
     )
-    started = time.perf_counter()
+    started, began = time.perf_counter(), now()
     widgets = examined.compiled.widgets
-    fresh = blobs(name, widgets, await _present(objects, registry, name, widgets))
+    fresh = blobs(name, widgets, await _present(objects, name, widgets))
     result = await registry.publish(
-        manifest, bundle=None, blobs=fresh, set_current=set_current, preview_until=preview_until
+        manifest, bundle=None, blobs=fresh, set_current=set_current, preview_until=preview_until, began=began
     )
     size = sum(len(data) for _, data, _ in fresh)
     progress(Step("stored", f"{len(fresh)} files, {size // 1024} KB", time.perf_counter() - started))
     progress(Step("released", digest[:12]))
-    return Published(name, digest, result.previous, result.changed, examined.report, manifest)
+    return Published(name, digest, result.previous, result.changed, examined.report, manifest, comparison)
 
 
 async def examine(
@@ -261,11 +282,18 @@ def _config(files: Files, name: Name) -> Config:
     return config
 
 
-async def _present(objects: Objects, registry: Registry, name: Name, widgets: tuple[Compiled, ...]) -> frozenset[str]:
-    """The keys of the widgets' files that storage holds already. Only trees that were ever put are listed."""
+async def _compared(registry: Registry, name: Name, pointer: Pointer | None, manifest: Manifest) -> Comparison | None:
+    """The new contract against the submitted one's, where there is one."""
+    if pointer is None or not pointer.submitted:
+        return None
+    return compare(await registry.manifest(name, pointer.submitted), manifest)
+
+
+async def _present(objects: Objects, name: Name, widgets: tuple[Compiled, ...]) -> frozenset[str]:
+    """The keys of the widgets' files that storage holds already."""
     present: set[str] = set()
-    for place in dict.fromkeys(part for widget in widgets for part in (widget.tree.hash, widget.hash)):
-        async for listed in objects.list(f"site/{name.tenant}/{name.plugin}/{place}/"):
+    for part in dict.fromkeys(part for widget in widgets for part in (widget.tree.hash, widget.hash)):
+        async for listed in objects.list(f"site/{name.tenant}/{name.plugin}/{part}/"):
             present.add(listed.key)
     return frozenset(present)
 

@@ -37,7 +37,8 @@ class Pointer:
 
     `own` is the plugin's state, `hold` its tenant's; `state` is the stricter of the two and what serving goes by.
     `previews` maps a digest to its expiry. `yanked` digests are served nowhere, ever. `pruned` maps a digest or tree
-    that is being removed to the time when that began. `version` is what `swap` compares; it is not stored.
+    that is being removed to the time when that began. `submitted` is the release whose contract the directory has
+    scanned. `version` is what `swap` compares; it is not stored.
     """
 
     current: str | None = None
@@ -48,6 +49,7 @@ class Pointer:
     own: State = "active"
     hold: State = "active"
     pruned: Mapping[str, float] = field(default_factory=dict)
+    submitted: str = ""
     created: float = 0.0
     version: str = ""
 
