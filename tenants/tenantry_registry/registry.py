@@ -4,8 +4,8 @@ Bundle, widget blobs, widget records, manifest: each immutable, each put once, a
 Then, last, the pointer, by compare-and-set. Whoever dies on the way has changed nothing that is served, and repeating
 it goes on from there. Two publishes that race both get their turn: the loser of the swap reads again and decides again.
 
-Pruning goes through the pointer too. It first marks there what it is about to remove; a publish that needs something
-marked waits its turn (`registry.pruning`), and one that was under way notices at its own swap.
+Pruning (prune.py) goes through the pointer too: it first marks there what it is about to remove. A publish that needs
+something marked since it began, or shortly before, is refused (`registry.pruning`), at its own swap at the latest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tenantry_registry.pointer import Pointer as Pointer
 ROUNDS = 20  # of read, decide, swap; so many losses in a row are not chance
 PARALLEL = 16  # writes under way at once: S3 answers each in some 30 ms
 PRUNE_SECONDS = 600.0  # a prune is over by then, or stops
-LEFTOVER_SECONDS = 24 * 3600.0  # unreferenced objects younger than this may belong to a publish under way
+PREVIEW_SECONDS = 7 * 24 * 3600.0  # how long a release that is not made current stays a preview, where nothing is said
 
 Blob = tuple[str, bytes, Kind]
 
@@ -58,7 +58,7 @@ class Registry:
 
     async def history(self, name: Name) -> tuple[pointers.Past, ...]:
         """The last 20 releases that were current, the newest first. Raises: PlatformError `registry.unknown`."""
-        return (await self._known(name)).history
+        return (await self.known(name)).history
 
     async def manifest(self, name: Name, digest: str) -> Manifest:
         """A release. Raises: PlatformError `registry.no-release`, `manifest.format`."""
@@ -87,42 +87,44 @@ class Registry:
         blobs: Iterable[Blob] = (),
         set_current: bool = True,
         preview_until: float | None = None,
+        began: float | None = None,
     ) -> Published:
         """Make a release, and make it current or (`preview_until`, seconds since the epoch) a preview.
 
         `bundle` is the zip, None when it is stored already. `blobs` are compiled widgets and their files, at keys
-        below `site/{tenant}/{plugin}/`.
+        below `site/{tenant}/{plugin}/`; those that storage was found to hold since `began` (default: now) may be
+        left out.
 
         Raises: PlatformError `registry.digest`, `registry.key`, `registry.widget-changed`, `registry.yanked`,
         `registry.deleted`, `registry.suspended`, `registry.pruning`, `name.too-long`; Conflict after ROUNDS lost
         races; StorageDown. The pointer is untouched then.
         """
         name, digest = Name(manifest.tenant, manifest.plugin), manifest.digest
+        began = self._now() if began is None else began
+        until = self._now() + PREVIEW_SECONDS if preview_until is None and not set_current else preview_until
+        given = self._checked(name, blobs)
+        wanted = {digest} | {part_of(key) for key, _, _ in given}
+        wanted |= {part for widget in manifest.widgets for part in (widget.tree, part_of(widget.key))}
+
+        def decide(pointer: Pointer) -> Pointer:
+            self._check_open(name, pointer, digest, began, wanted)
+            if until is not None:
+                pointer = pointer.previewing(digest, until, self._now())
+            return pointer.pointed(digest, self._now()) if set_current else pointer
+
         before = await self.current(name)
         if before is None and self._base:
             check_length(name, self._base)
-        self._check_open(name, before or Pointer(), digest)
-        wanted = self._wanted(manifest)
-        marks = self._marks(before, wanted)
-        unchanged = before is not None and before.current == digest and not marks
-        if unchanged and set_current and await self.objects.get(release_key(name, digest)):
+        decide(before or Pointer())
+        unchanged = before is not None and before.current == digest and until is None
+        if unchanged and await self.objects.get(release_key(name, digest)):
             return Published(digest, digest, False)
         await self._store_bundle(name, digest, bundle)
-        await self._put_all(self._checked(name, blobs))
+        await self._put_all(given)
         for widget in manifest.widgets:
             await self._put_widget(name, widget)
         await self.objects.put_once(release_key(name, digest), manifest.to_json(), JSON)
-
-        def decide(pointer: Pointer) -> Pointer:
-            self._check_open(name, pointer, digest)
-            if self._marks(pointer, wanted) != marks:
-                raise _pruning(name)
-            pointer = replace(pointer, pruned={k: v for k, v in pointer.pruned.items() if k not in wanted})
-            if preview_until is not None:
-                pointer = pointer.previewing(digest, preview_until, self._now())
-            return pointer.pointed(digest, self._now()) if set_current else pointer
-
-        old = await self._move(name, decide, create=True)
+        old = await self.move(name, decide, create=True)
         return Published(digest, old.current, set_current and old.current != digest)
 
     async def _store_bundle(self, name: Name, digest: str, data: bytes | None) -> None:
@@ -186,8 +188,8 @@ class Registry:
                 raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
             return pointer.pointed(digest, self._now())
 
-        await self._move(name, decide)
-        return await self._known(name)
+        await self.move(name, decide)
+        return await self.known(name)
 
     async def preview(self, name: Name, digest: str, until: float) -> None:
         """Serve a known release at its preview address until then. Raises: as `point`."""
@@ -198,7 +200,7 @@ class Registry:
                 raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
             return pointer.previewing(digest, until, self._now())
 
-        await self._move(name, decide)
+        await self.move(name, decide)
 
     async def yank(self, name: Name, digest: str) -> None:
         """Serve a release nowhere from now on, for good; when it is current, the plugin has no release until one is
@@ -213,7 +215,18 @@ class Registry:
             previews = {d: until for d, until in pointer.previews.items() if d != digest}
             return replace(pointer, current=current, previews=previews, yanked=(*pointer.yanked, digest))
 
-        await self._move(name, decide)
+        await self.move(name, decide)
+
+    async def submit(self, name: Name, digest: str) -> None:
+        """Mark the release whose contract the directory has scanned; later ones are compared with it. Raises: as
+        `preview`."""
+
+        def decide(pointer: Pointer) -> Pointer:
+            if not pointer.knows(digest):
+                raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
+            return replace(pointer, submitted=digest)
+
+        await self.move(name, decide)
 
     async def challenge(self, name: Name, token: str) -> None:
         """Set (or, empty, remove) what `/.well-known/openai-apps-challenge` answers.
@@ -227,7 +240,7 @@ class Registry:
                 raise _deleted(name)
             return replace(pointer, challenge=token)
 
-        await self._move(name, decide, create=True)
+        await self.move(name, decide, create=True)
 
     async def set_state(self, name: Name, state: pointers.State, *, tenant: bool = False) -> None:
         """Suspend, resume or delete the plugin, or (`tenant`) say so of its tenant. A deleted one stays deleted: its
@@ -238,10 +251,14 @@ class Registry:
                 raise _deleted(name)
             return replace(pointer, hold=state) if tenant else replace(pointer, own=state)
 
-        await self._move(name, decide)
+        await self.move(name, decide)
 
-    async def _move(self, name: Name, decide: Callable[[Pointer], Pointer], *, create: bool = False) -> Pointer:
-        """Swap the pointer for what `decide` makes of it; returns the one that was replaced."""
+    async def move(self, name: Name, decide: Callable[[Pointer], Pointer], *, create: bool = False) -> Pointer:
+        """Swap the pointer for what `decide` makes of it, as often as somebody else was faster.
+
+        Returns the one that was replaced (an empty one where there was none and `create`).
+        Raises: what `decide` raises; PlatformError `registry.unknown`; Conflict after ROUNDS; StorageDown.
+        """
         for _ in range(ROUNDS):
             old = await self.current(name)
             if old is None and not create:
@@ -257,75 +274,22 @@ class Registry:
             return base
         raise Conflict(f"{name} is being changed by too many others.")
 
-    # -- pruning ----------------------------------------------------------------------------------------------------
-
-    async def prune(self, name: Name) -> list[str]:
-        """Remove bundles and manifests that can't be gone back to, and widget files that no published URI needs.
-
-        What is younger than a day stays. Returns the keys that were removed.
-        Raises: PlatformError `registry.unknown`; Conflict; StorageDown.
-        """
-        began, keys = self._now(), await self._unreferenced(name)
-        if not keys:
-            return []
-        marked = {_id(key): began for key in keys}
-
-        def mark(pointer: Pointer) -> Pointer:
-            wanted = {past.digest for past in pointer.history} | set(pointer.previews) | {pointer.current}
-            return replace(pointer, pruned={k: v for k, v in marked.items() if k not in wanted})
-
-        await self._move(name, mark)
-        marks = (await self._known(name)).pruned
-        referenced = await self._trees(name)
-        removed = []
-        for key in keys:
-            if self._now() - began > PRUNE_SECONDS:
-                break  # a publish may take the marks for abandoned; the next prune goes on
-            if marks.get(_id(key)) == began and _id(key) not in referenced:
-                await self.objects.delete(key)
-                removed.append(key)
-        await self._move(name, lambda pointer: replace(pointer, pruned={}))
-        return removed
-
-    async def _unreferenced(self, name: Name) -> list[str]:
-        kept = await self._trees(name)
-        pointer = await self._known(name)
-        kept |= {past.digest for past in pointer.history} | set(pointer.previews) | {pointer.current or ""}
-        found = []
-        for kind in ("releases", "bundles", "site"):
-            async for listed in self.objects.list(f"{kind}/{name.tenant}/{name.plugin}/"):
-                if _id(listed.key) not in kept and self._now() - listed.modified > LEFTOVER_SECONDS:
-                    found.append(listed.key)
-        return found
-
-    async def _trees(self, name: Name) -> set[str]:
-        """Every tree that a widget needs which was ever published, or is about to be."""
-        trees = set()
-        async for listed in self.objects.list(f"widgets/{name.tenant}/{name.plugin}/"):
-            stored = await self.objects.get(listed.key)
-            if stored is not None:
-                record = json.loads(stored.data)
-                trees |= {record["tree"], _id(record["key"])}
-        return trees
-
-    def _wanted(self, manifest: Manifest) -> set[str]:
-        trees = {widget.tree for widget in manifest.widgets} | {_id(widget.key) for widget in manifest.widgets}
-        return {manifest.digest} | trees
-
-    def _marks(self, pointer: Pointer | None, wanted: set[str]) -> dict[str, float]:
-        return {k: v for k, v in pointer.pruned.items() if k in wanted} if pointer else {}
-
-    def _check_open(self, name: Name, pointer: Pointer, digest: str) -> None:
+    def _check_open(
+        self, name: Name, pointer: Pointer, digest: str, began: float | None = None, wanted: Iterable[str] = ()
+    ) -> None:
+        """Refuse to release or point at `digest` where the plugin's state, a yank or a prune is against it."""
         if pointer.state == "deleted":
             raise _deleted(name)
         if pointer.state == "suspended":
             raise PlatformError("registry.suspended", f"{name} is suspended.", "Ask the operator.")
         if digest in pointer.yanked:
             raise PlatformError("registry.yanked", f"Release {digest[:12]} of {name} was yanked.", "Publish a new one.")
-        if self._now() - pointer.pruned.get(digest, 0.0) < PRUNE_SECONDS:
-            raise _pruning(name)
+        since = (self._now() if began is None else began) - PRUNE_SECONDS
+        if any(pointer.pruned.get(part, 0.0) > since for part in (digest, *wanted)):
+            raise PlatformError("registry.pruning", f"Old parts of {name} are being removed.", "Retry in ten minutes.")
 
-    async def _known(self, name: Name) -> Pointer:
+    async def known(self, name: Name) -> Pointer:
+        """The plugin's pointer. Raises: PlatformError `registry.unknown`; StorageDown."""
         pointer = await self.current(name)
         if pointer is None:
             raise _unknown(name)
@@ -345,7 +309,7 @@ def widget_key(name: Name, uri: str) -> str:
     return f"widgets/{name.tenant}/{name.plugin}/{hashlib.sha256(uri.encode()).hexdigest()[:32]}.json"
 
 
-def _id(key: str) -> str:
+def part_of(key: str) -> str:
     """The digest or tree that a key below `{kind}/{tenant}/{plugin}/` belongs to."""
     return key.split("/", 4)[3].partition(".")[0]
 
@@ -356,7 +320,3 @@ def _unknown(name: Name) -> PlatformError:
 
 def _deleted(name: Name) -> PlatformError:
     return PlatformError("registry.deleted", f"{name} was deleted; its name is not given again.", "Use another name.")
-
-
-def _pruning(name: Name) -> PlatformError:
-    return PlatformError("registry.pruning", f"Old releases of {name} are being removed.", "Retry in ten minutes.")
