@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from mangum import Mangum
+from tenantry_registry.fetch import HttpsFetch
+from tenantry_registry.objects_open import open_objects
 
 from tenantry_control.app import create_app
 from tenantry_control.publishing import LambdaPublisher
 from tenantry_control.settings import ControlSettings
-from tenantry_registry.fetch import HttpsFetch
-from tenantry_registry.objects_open import open_objects
 
 
 def compose(settings: ControlSettings) -> Mangum:

@@ -11,6 +11,7 @@ from tenantry_registry.audit import Audit
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
 from tenantry_registry.pointer import Pointer
+from tenantry_registry.prune import prune as prune_plugin
 from tenantry_registry.registry import Registry
 
 from tenantry_control.access import Access, Caller, Digest, Plugin, TenantSlug
@@ -173,7 +174,7 @@ def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[]
     @routes.post("/{tenant}/{plugin}/prune", summary="Remove what can't be gone back to and no published URI needs")
     async def prune(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> Pruned:
         before = await pointer(plugin)
-        removed = await registry.prune(plugin)
+        removed = await prune_plugin(registry, plugin, now=now)
         await record(caller, "plugin.prune", plugin, before, objects=len(removed))
         return Pruned(objects=len(removed))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import httpx
+import pytest
 import pytest_asyncio
 from tenantry_control.app import create_app
 from tenantry_control.publishing import LocalPublisher
@@ -128,10 +129,9 @@ class House:
         return str(issued["token"])
 
 
-@pytest_asyncio.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    """A platform with one tenant, acme."""
-    objects, runner, clock = FileObjects(tmp_path / "store", disk=QuickDisk()), SaidRunner(), Clock()
+def composed(folder: Path, runner: SaidRunner, clock: Clock) -> tuple[Any, FileObjects, LocalPublisher]:
+    """The app over a store in `folder`, what it keeps, and what publishes for it."""
+    objects = FileObjects(folder, disk=QuickDisk())
 
     async def carry_out(name: Name, job_id: str) -> object:
         return await work(objects=objects, runner=runner, name=name, job_id=job_id, now=clock)
@@ -139,6 +139,25 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
     publisher = LocalPublisher(carry_out)
     settings = ControlSettings(mode="development", base="plugins.example.com", api_url="https://api.example.com")
     app = create_app(objects=objects, publisher=publisher, fetch=no_web, settings=settings, now=clock)
+    return app, objects, publisher
+
+
+@pytest.fixture(scope="module")
+def platform_app() -> Callable[[Path], tuple[Any, FileObjects]]:
+    """Makes an app over a store in a folder, for tests that are not asynchronous themselves."""
+
+    def make(folder: Path) -> tuple[Any, FileObjects]:
+        app, objects, _ = composed(folder, SaidRunner(), Clock())
+        return app, objects
+
+    return make
+
+
+@pytest_asyncio.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    """A platform with one tenant, acme."""
+    runner, clock = SaidRunner(), Clock()
+    app, objects, publisher = composed(tmp_path / "store", runner, clock)
     await Tokens(objects).adopt(OPERATOR)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.7", 1))
     async with httpx.AsyncClient(transport=transport, base_url="https://api.example.com") as client:
