@@ -1,0 +1,69 @@
+import { message, newId, type Dict } from "../json";
+import type { Connection } from "../mcp/connection";
+import { fileParams, needsApproval, title } from "../mcp/tools";
+import { add, ask, call, change, type CallTurn } from "../state/conversation";
+import { exchanges, toolLine } from "../state/log";
+import { remember, withDownloads } from "./files";
+
+/** Call a tool as the model would: the card, the approval, the call, the result. */
+export async function run(connection: Connection, tool: Dict, given: Dict): Promise<void> {
+  const args = await withDownloads(given, fileParams(tool), connection.plugin.label);
+  const turn: CallTurn = { kind: "call", id: newId("call"), tool, args, phase: needsApproval(tool) ? "approval" : "running" };
+  add(turn);
+  if (turn.phase === "approval" && !(await approved(tool, args, turn.id))) return change(turn.id, { phase: "denied" });
+  await perform(connection, turn.id);
+}
+
+/** Make the call of a turn again, with fresh download URLs. */
+export async function again(connection: Connection, id: string): Promise<void> {
+  const turn = call(id);
+  if (!turn) return;
+  change(id, { args: await withDownloads(turn.args, fileParams(turn.tool), connection.plugin.label) });
+  await perform(connection, id);
+}
+
+async function perform(connection: Connection, id: string): Promise<void> {
+  const turn = call(id);
+  if (!turn) return;
+  const began = performance.now();
+  change(id, { phase: "running", result: undefined, error: undefined, mismatch: undefined, progress: undefined });
+  try {
+    const result = await connection.callTool(turn.tool.name, turn.args, {}, (progress) => {
+      change(id, { progress: progress as CallTurn["progress"] });
+      toolLine({ kind: "progress", level: "progress", text: describe(progress) });
+    });
+    remember(result, connection.plugin.label);
+    change(id, {
+      phase: "done",
+      result,
+      ms: performance.now() - began,
+      mismatch: connection.mismatch(turn.tool, result),
+      exchange: exchanges.value.findLast((e) => e.rpc === "tools/call")?.id,
+    });
+  } catch (error) {
+    change(id, { phase: "failed", error: message(error), ms: performance.now() - began });
+  }
+}
+
+export function approved(tool: Dict, args: Dict, turn: string): Promise<boolean> {
+  const notes = tool.annotations ?? {};
+  return ask<boolean>({
+    turn,
+    kind: "approval",
+    title: `Allow ${title(tool)}?`,
+    text: notes.destructiveHint === true ? "It may delete or overwrite data." : "It may change something outside this conversation.",
+    detail: { arguments: args, openWorld: notes.openWorldHint === true },
+  });
+}
+
+function describe({ progress, total, message: text }: Dict): string {
+  return [total ? `${progress} of ${total}` : `${progress}`, text].filter(Boolean).join(" · ");
+}
+
+/** The challenges in an error result (S05), joined as one header value. */
+export function challengeOf(result: Dict | undefined): string | undefined {
+  if (!result?.isError) return undefined;
+  const raw = result._meta?.["mcp/www_authenticate"];
+  const list = (Array.isArray(raw) ? raw : [raw]).filter((c) => typeof c === "string");
+  return list.length ? list.join(", ") : undefined;
+}

@@ -1,0 +1,114 @@
+import { signal } from "@preact/signals";
+import { newId, type Dict } from "../json";
+import { read, write } from "./stored";
+
+export type Phase = "approval" | "running" | "done" | "denied" | "failed";
+
+/** A tool call in the conversation, with the widget that shows it. */
+export interface CallTurn {
+  kind: "call";
+  id: string;
+  tool: Dict;
+  args: Dict;
+  phase: Phase;
+  result?: Dict;
+  error?: string;
+  ms?: number;
+  /** Where structuredContent breaks outputSchema. */
+  mismatch?: string;
+  widgetState?: unknown;
+  modelContext?: Dict;
+  progress?: { progress: number; total?: number; message?: string };
+  closed?: boolean;
+  exchange?: number;
+}
+
+export interface TextTurn {
+  kind: "user";
+  id: string;
+  text: string;
+  by: "person" | "widget";
+}
+
+/** Something that waits for the person's answer. */
+export interface Ask {
+  id: string;
+  turn?: string;
+  kind: "approval" | "elicitation" | "sampling" | "link" | "download";
+  title: string;
+  text: string;
+  detail?: Dict;
+  answer: (value: unknown) => void;
+}
+
+export type Turn = CallTurn | TextTurn;
+
+export const turns = signal<Turn[]>([]);
+export const asks = signal<Ask[]>([]);
+export const selected = signal<string | null>(null);
+export const conversationId = signal(newId("conv"));
+export const scrollRequests = signal(0);
+
+let key = "";
+
+/** Show the stored conversation with this plugin; a call that was under way when the page went is marked so. */
+export function open(label: string): void {
+  key = `tenantry.chat.${label}`;
+  const kept = read<{ id: string; turns: Turn[] }>(key);
+  conversationId.value = kept?.id ?? newId("conv");
+  asks.value = [];
+  turns.value = (kept?.turns ?? []).map((turn) =>
+    turn.kind === "call" && (turn.phase === "running" || turn.phase === "approval")
+      ? { ...turn, phase: "failed", error: "The page was reloaded before the answer came." }
+      : turn,
+  );
+  selected.value = turns.value.findLast((turn) => turn.kind === "call")?.id ?? null;
+}
+
+export function restart(): void {
+  turns.value = [];
+  asks.value = [];
+  selected.value = null;
+  conversationId.value = newId("conv");
+  save();
+}
+
+/** Keep the conversation for the next load; where storage is full the oldest turns are let go first. */
+export function save(): void {
+  let kept = turns.value.slice(-40);
+  while (!write(key, { id: conversationId.value, turns: kept }) && kept.length > 1) kept = kept.slice(Math.ceil(kept.length / 2));
+}
+
+export function say(text: string, by: TextTurn["by"]): void {
+  turns.value = [...turns.value, { kind: "user", id: newId("msg"), text, by }];
+  save();
+}
+
+export function add(turn: CallTurn): void {
+  turns.value = [...turns.value, turn];
+  selected.value = turn.id;
+  scrollRequests.value += 1;
+  save();
+}
+
+export function change(id: string, patch: Partial<CallTurn>): void {
+  turns.value = turns.value.map((turn) => (turn.id === id && turn.kind === "call" ? { ...turn, ...patch } : turn));
+  save();
+}
+
+export function call(id: string | null): CallTurn | undefined {
+  return turns.value.find((turn): turn is CallTurn => turn.kind === "call" && turn.id === id);
+}
+
+/** Put a question to the person and wait. */
+export function ask<T>(question: Omit<Ask, "id" | "answer">): Promise<T> {
+  return new Promise<T>((resolve) => {
+    const id = newId("ask");
+    const answer = (value: unknown) => {
+      asks.value = asks.value.filter((a) => a.id !== id);
+      resolve(value as T);
+    };
+    asks.value = [...asks.value, { ...question, id, answer }];
+    scrollRequests.value += 1;
+  });
+}

@@ -1,0 +1,39 @@
+import { restart } from "../state/conversation";
+import { knobs, turn } from "../state/knobs";
+import { connection } from "../state/plugins";
+import { Composer } from "./Composer";
+import { Conversation } from "./Conversation";
+import { IconButton } from "./icons";
+import { Inspector, inspectorOpen } from "./Inspector";
+import { Picker } from "./Picker";
+import { Sidebar, sidebarOpen } from "./Sidebar";
+import { Toast } from "./toast";
+
+export function App() {
+  const current = connection.value;
+  const status = current?.status.value ?? "connecting";
+  return (
+    <div class="app" data-inspector={inspectorOpen.value}>
+      <Sidebar />
+      <main class="main">
+        <header class="topbar">
+          <span class="only-narrow">
+            <IconButton name="menu" label="Tools" pressed={sidebarOpen.value} onClick={() => (sidebarOpen.value = !sidebarOpen.value)} />
+          </span>
+          <h1>{current?.plugin.title ?? current?.plugin.plugin ?? "Tenantry"}</h1>
+          <span class="status" data-status={status} role="status">
+            {status === "ready" ? `MCP ${current?.revision.value}` : status === "connecting" ? "Connecting…" : status === "sign-in" ? "Sign-in needed" : "Not connected"}
+          </span>
+          <span class="grow" />
+          <IconButton name={knobs.value.theme === "dark" ? "sun" : "moon"} label={knobs.value.theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => turn("theme", knobs.value.theme === "dark" ? "light" : "dark")} />
+          <IconButton name="trash" label="New conversation" onClick={restart} />
+        </header>
+        <Conversation />
+        <Composer />
+      </main>
+      <Inspector />
+      <Picker />
+      <Toast />
+    </div>
+  );
+}

@@ -1,0 +1,35 @@
+import { useState } from "preact/hooks";
+import { extractWWWAuthenticateParams } from "@modelcontextprotocol/client";
+import { connection } from "../state/plugins";
+import { signIn } from "./Account";
+
+/** The card that a challenge asks for (S05): connect an account, then go on. */
+export function SignIn({ challenge, text, then }: { challenge: string; text: string; then?: () => void }) {
+  const [busy, setBusy] = useState(false);
+  const headers = new Headers(challenge ? { "www-authenticate": challenge } : {});
+  const { scope } = extractWWWAuthenticateParams(new Response(null, { headers }));
+  async function go(): Promise<void> {
+    const current = connection.value;
+    if (!current) return;
+    setBusy(true);
+    const done = await signIn(current, challenge);
+    setBusy(false);
+    if (done) then?.();
+  }
+  return (
+    <div class="card ask" role="group" aria-label="Connect account">
+      <h3>Connect your account</h3>
+      <p>{text}</p>
+      {scope && (
+        <p class="quiet">
+          Asks for <code>{scope}</code>
+        </p>
+      )}
+      <div class="ask-foot">
+        <button type="button" class="primary" disabled={busy} onClick={() => void go()}>
+          {busy ? "Waiting for the sign-in…" : "Connect account"}
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,25 @@
+import { clearLog, toolLines } from "../../state/log";
+import { Nothing } from "./Section";
+
+/** What tools report while they run: log messages and progress. */
+export function Logs() {
+  if (toolLines.value.length === 0) return <Nothing>No tool has logged anything.</Nothing>;
+  return (
+    <>
+      <div class="pane-bar">
+        <span class="grow" />
+        <button type="button" class="quiet-button" onClick={clearLog}>
+          Clear
+        </button>
+      </div>
+      <ol class="console" aria-label="Tool logs">
+        {toolLines.value.map((line) => (
+          <li key={line.id} data-level={line.level}>
+            <span class="console-level">{line.level}</span>
+            <span class="pre">{line.text}</span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

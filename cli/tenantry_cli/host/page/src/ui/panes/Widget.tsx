@@ -1,0 +1,58 @@
+import { useState } from "preact/hooks";
+import { message, type Dict } from "../../json";
+import { globals, hostContext } from "../../widget/context";
+import type { Instance } from "../../widget/instance";
+import { instances } from "../../widget/registry";
+import { selectedCall } from "../Inspector";
+import { Json } from "../Json";
+import { Nothing, Section } from "./Section";
+
+/** Everything the widget is given: window.openai's values, MCP Apps' context, the resource and its metadata. */
+export function WidgetPane() {
+  const turn = selectedCall.value;
+  const instance = turn && instances.value.get(turn.id);
+  const shown = instance?.shown();
+  if (!instance || !shown) return <Nothing>No widget is shown for this call.</Nothing>;
+  const { template, bridge } = instance;
+  const { html, ...resource } = template;
+  return (
+    <>
+      <Section name="window.openai">
+        <Json value={globals(shown)} open={1} />
+      </Section>
+      <Section name="Host context">
+        <Json value={hostContext(shown)} open={1} />
+      </Section>
+      <Section name="Template" note={`${html.length.toLocaleString("en")} characters; metadata from ${resource.from === "nowhere" ? "nowhere" : `resources/${resource.from}`}.`}>
+        <Json value={{ uri: resource.uri, session: instance.session, domain: resource.ui.domain ?? "none", _meta: resource.meta }} open={3} />
+      </Section>
+      <Section name="The widget says">
+        <Json value={{ info: bridge?.getAppVersion(), capabilities: bridge?.getAppCapabilities() }} open={3} />
+      </Section>
+      {bridge?.getAppCapabilities()?.tools && <AppTools instance={instance} />}
+    </>
+  );
+}
+
+/** Tools that the widget itself offers to the host. */
+function AppTools({ instance }: { instance: Instance }) {
+  const [list, setList] = useState<Dict[]>([]);
+  const [answer, setAnswer] = useState<unknown>();
+  const attempt = (work: Promise<void>) => void work.catch((error) => setAnswer(message(error)));
+  return (
+    <Section name="Tools of the widget">
+      <button type="button" class="quiet-button" onClick={() => attempt(instance.bridge!.listTools({}).then((found) => setList(found.tools as Dict[])))}>
+        List them
+      </button>
+      {list.map((tool) => (
+        <p key={tool.name}>
+          <code>{tool.name}</code>{" "}
+          <button type="button" class="quiet-button" onClick={() => attempt(instance.bridge!.callTool({ name: tool.name, arguments: {} }).then(setAnswer))}>
+            Call {tool.name}
+          </button>
+        </p>
+      ))}
+      {answer !== undefined && <Json value={answer} />}
+    </Section>
+  );
+}

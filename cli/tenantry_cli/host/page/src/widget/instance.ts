@@ -1,0 +1,287 @@
+import type { AppBridge } from "@modelcontextprotocol/ext-apps/app-bridge";
+import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+import type { DisplayMode, FromProxy, FromWidget, Globals, Place, Start, ToWidget } from "../channel";
+import { isOurs } from "../channel";
+import { message, newId, same, type Dict } from "../json";
+import type { Connection, Template } from "../mcp/connection";
+import { call, change, type CallTurn } from "../state/conversation";
+import { device, knobs } from "../state/knobs";
+import { note, print, refuse } from "../state/log";
+import { makeBridge } from "./bridge";
+import { globals, hostContext, maxHeight, type Shown } from "./context";
+import { answerCall } from "./openai";
+import { Resizes } from "./resizes";
+import { WatchedTransport } from "./transport";
+
+export const PROXY = location.origin.replace("//", "//proxy.");
+const SANDBOX = "allow-scripts allow-same-origin allow-forms";
+const FIRST_HEIGHT = 160; // pixels until the widget has said its own
+const TEARDOWN = 800; // milliseconds a widget has to say goodbye
+const FEATURES = { camera: "camera", microphone: "microphone", geolocation: "geolocation", clipboardWrite: "clipboard-write" };
+
+export const viewport = signal({ width: innerWidth, height: innerHeight });
+addEventListener("resize", () => {
+  viewport.value = { width: innerWidth, height: innerHeight };
+});
+
+/** Heights that messages had, so that showing one again doesn't make the page jump. */
+const heights = new Map<string, number>();
+
+/** One mounted widget: its frame, the two bridges into it, and what it has asked of the host. */
+export class Instance {
+  readonly mode = signal<DisplayMode>("inline");
+  readonly height;
+  readonly place = signal<Place>({ path: "/", back: false, forward: false });
+  readonly openIn = signal<string | null>(null);
+  readonly problem = signal("");
+  readonly ready = signal(false);
+  readonly modal = signal<Instance | null>(null);
+  readonly frame = document.createElement("iframe");
+  readonly width;
+  session = newId("widget");
+  bridge: AppBridge | undefined;
+  #transport: WatchedTransport | undefined;
+  #sent: Globals | undefined;
+  #start: Start | undefined;
+  #delivered: { input?: string; result?: Dict; cancelled?: boolean } = {};
+  #initialized = signal(0);
+  #document = "";
+  #stops: (() => void)[] = [];
+  #resizes = new Resizes(() => note({ direction: "refused", name: "endless resizing", detail: {}, turn: this.turnId }));
+  #begun = 0;
+
+  constructor(
+    readonly connection: Connection,
+    readonly turnId: string,
+    public template: Template,
+    readonly view: Globals["view"],
+    readonly closeModal?: () => void,
+  ) {
+    this.height = signal(heights.get(turnId) ?? FIRST_HEIGHT);
+    this.width = computed(() => (this.mode.value === "fullscreen" ? viewport.value.width : Math.min(device.value.width, viewport.value.width - 32)));
+    const modes = template.ui.displayModes;
+    if (modes?.length && !modes.includes("inline") && view.mode === "inline") this.mode.value = this.grant(modes[0]!);
+  }
+
+  get label(): string {
+    return this.connection.plugin.label;
+  }
+
+  readonly turn: ReadonlySignal<CallTurn | undefined> = computed(() => {
+    const turn = call(this.turnId);
+    if (!turn?.result) return turn;
+    const meta = { ...turn.result._meta, "openai/widgetSessionId": this.session };
+    return { ...turn, result: { ...turn.result, _meta: meta } };
+  });
+
+  /** Put the frame into the page and load the widget. */
+  async mount(container: HTMLElement): Promise<void> {
+    this.#begun = performance.now();
+    this.frame.title = `Widget of ${this.connection.plugin.title ?? this.label}`;
+    this.frame.allow = this.#allow(true);
+    this.frame.src = `${PROXY}/`;
+    addEventListener("message", this.#listen);
+    this.#stops.push(() => removeEventListener("message", this.#listen));
+    this.#document = await this.#register();
+    container.append(this.frame);
+    const target = this.frame.contentWindow;
+    if (!target) return;
+    this.#transport = new WatchedTransport(target, this.turnId);
+    this.bridge = makeBridge(this, () => this.#load());
+    this.bridge.addEventListener("initialized", () => {
+      this.#delivered = {};
+      this.#initialized.value += 1;
+    });
+    await this.bridge.connect(this.#transport);
+    this.#stops.push(effect(() => this.#pushGlobals()), effect(() => this.#pushContext()), effect(() => this.#deliver()));
+    this.#stops.push(effect(() => this.post({ tenantry: "library", available: knobs.value.library })));
+  }
+
+  /** Show another version of the template in the same frame; widgetState, height and display mode stay. */
+  async reload(template: Template): Promise<void> {
+    this.template = template;
+    this.session = newId("widget");
+    this.problem.value = "";
+    this.#begun = performance.now();
+    this.#document = await this.#register();
+    this.#transport?.reset();
+    this.ready.value = false;
+    this.#load();
+  }
+
+  /** Say goodbye (ui/resource-teardown), then take the frame out. Whatever it sends later reaches nobody. */
+  async unmount(): Promise<void> {
+    this.modal.value?.unmount();
+    if (this.#initialized.peek() && this.frame.isConnected)
+      await this.bridge?.teardownResource({}, { timeout: TEARDOWN }).catch(() => undefined);
+    for (const stop of this.#stops.splice(0)) stop();
+    await this.bridge?.close().catch(() => undefined);
+    this.frame.remove();
+  }
+
+  async close(): Promise<void> {
+    if (this.closeModal) return this.closeModal();
+    await this.unmount();
+    change(this.turnId, { closed: true });
+  }
+
+  post(message: ToWidget): void {
+    if (this.ready.peek()) this.frame.contentWindow?.postMessage(message, PROXY);
+  }
+
+  shown(): Shown | undefined {
+    const turn = this.turn.value;
+    return turn && { turn, mode: this.mode.value, view: this.view, width: this.width.value, viewportHeight: viewport.value.height };
+  }
+
+  setHeight(pixels: number): void {
+    if (!Number.isFinite(pixels) || pixels < 0 || !this.#resizes.admits()) return;
+    const shown = this.shown();
+    this.height.value = Math.min(Math.round(pixels), shown ? maxHeight({ ...shown, mode: this.mode.value === "pip" ? "pip" : "inline" }) : 800);
+    heights.set(this.turnId, this.height.value);
+  }
+
+  /** The mode that is granted for `wanted`: what resource and widget declare, and what the device has (O12). */
+  grant(wanted: string): DisplayMode {
+    const mode = wanted === "pip" && device.value.type === "mobile" ? "fullscreen" : wanted;
+    const declared = [...(this.template.ui.displayModes ?? []), ...(this.bridge?.getAppCapabilities()?.availableDisplayModes ?? [])];
+    const allowed = declared.length === 0 || declared.includes(wanted) || declared.includes(mode);
+    return allowed && ["inline", "pip", "fullscreen"].includes(mode) ? (mode as DisplayMode) : this.mode.value;
+  }
+
+  setMode(wanted: string): DisplayMode {
+    this.mode.value = this.grant(wanted);
+    return this.mode.value;
+  }
+
+  async #register(): Promise<string> {
+    const shown = this.shown();
+    if (!shown) throw new Error("The message of this widget is gone.");
+    this.#start = { globals: globals(shown), library: knobs.value.library };
+    const { html, ui } = this.template;
+    const body = { label: this.label, html, csp: ui.csp, permissions: ui.permissions, globals: this.#start, open: knobs.value.developer };
+    const response = await fetch("/_host/documents", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return (await response.json()).id;
+  }
+
+  #load(): void {
+    const origin = location.origin.replace("//", `//${this.label}.widgets.`);
+    const params = { html: "", url: `${origin}/?_doc=${this.#document}`, name: this.#document, sandbox: SANDBOX, allow: this.#allow(false) };
+    void this.bridge?.sendSandboxResourceReady(params);
+  }
+
+  #allow(nested: boolean): string {
+    const origin = location.origin.replace("//", `//${this.label}.widgets.`);
+    const asked = this.template.ui.permissions ?? {};
+    return Object.entries(FEATURES)
+      .filter(([key]) => asked[key])
+      .map(([, feature]) => (nested ? `${feature} 'src' ${origin}` : feature))
+      .join("; ");
+  }
+
+  #listen = (event: MessageEvent): void => {
+    if (event.source !== this.frame.contentWindow || event.origin !== PROXY || !isOurs(event.data)) return;
+    this.#receive(event.data as FromWidget | FromProxy).catch((error) => {
+      note({ direction: "refused", name: "malformed message", detail: { error: message(error), data: event.data }, turn: this.turnId });
+    });
+  };
+
+  async #receive(data: FromWidget | FromProxy): Promise<void> {
+    switch (data.tenantry) {
+      case "ready":
+        this.#transport?.reset();
+        this.#sent = this.#start?.globals;
+        this.ready.value = true;
+        this.problem.value = "";
+        this.place.value = data.place;
+        this.#pushGlobals();
+        this.post({ tenantry: "library", available: knobs.value.library });
+        return;
+      case "loaded":
+        if (!data.alive) this.problem.value = "The widget navigated itself away. That is refused: widgets stay in their frame.";
+        else note({ direction: "from widget", name: "loaded", detail: {}, ms: performance.now() - this.#begun, turn: this.turnId });
+        return;
+      case "refused":
+        note({ direction: "refused", name: data.reason, detail: { count: data.count, sample: data.sample }, turn: this.turnId });
+        return;
+      case "call":
+        return answerCall(this, data);
+      case "state":
+        note({ direction: "from widget", name: "setWidgetState", detail: data.state, turn: this.turnId });
+        if (this.#sent) this.#sent = { ...this.#sent, widgetState: data.state };
+        change(this.turnId, { widgetState: data.state });
+        return;
+      case "place":
+        if (typeof data.place?.path === "string") this.place.value = data.place;
+        return;
+      case "height":
+        if (data.measured && (this.#initialized.value || this.#told)) return;
+        if (!data.measured) this.#told = true;
+        this.setHeight(data.height);
+        return;
+      case "console":
+        for (const line of data.lines) print({ level: line.level, text: String(line.text) });
+        if (data.dropped) note({ direction: "refused", name: "console flood", detail: { lines: data.dropped }, turn: this.turnId });
+        return;
+      case "violation":
+        refuse(data.violation);
+        return;
+      default:
+        note({ direction: "refused", name: "unknown message", detail: data, turn: this.turnId });
+    }
+  }
+
+  #told = false;
+
+  #pushGlobals(): void {
+    const shown = this.shown();
+    if (!shown || !this.ready.value) return;
+    const now = globals(shown);
+    const changed = Object.fromEntries(
+      Object.entries(now).filter(([key, value]) => !same(value, this.#sent?.[key as keyof Globals])),
+    ) as Partial<Globals>;
+    this.#sent = now;
+    if (Object.keys(changed).length === 0) return;
+    note({ direction: "to widget", name: `set_globals ${Object.keys(changed).join(", ")}`, detail: changed, turn: this.turnId });
+    this.post({ tenantry: "globals", globals: changed });
+  }
+
+  #pushContext(): void {
+    const shown = this.shown();
+    if (shown) this.bridge?.setHostContext(hostContext(shown));
+  }
+
+  /** MCP Apps' order: input before result, cancelled instead of a result, each once a document. */
+  #deliver(): void {
+    const turn = this.turn.value;
+    if (!this.#initialized.value || !turn || !this.bridge || turn.phase === "approval") return;
+    const sent = this.#delivered;
+    if (turn.phase === "denied" || turn.phase === "failed") {
+      if (sent.cancelled) return;
+      sent.cancelled = true;
+      void this.bridge.sendToolCancelled({ reason: turn.phase === "denied" ? "The user denied the call." : (turn.error ?? "The call failed.") });
+      return;
+    }
+    const input = JSON.stringify(turn.args);
+    if (sent.input !== input) {
+      sent.input = input;
+      if (knobs.peek().streaming) this.#stream(turn.args);
+      void this.bridge.sendToolInput({ arguments: turn.args });
+    }
+    if (turn.result && sent.result !== turn.result && !same(sent.result, turn.result)) {
+      sent.result = turn.result;
+      void this.bridge.sendToolResult(turn.result as never);
+    }
+  }
+
+  #stream(args: Dict): void {
+    const names = Object.keys(args);
+    for (let count = 1; count < names.length; count += 1)
+      void this.bridge?.sendToolInputPartial({ arguments: Object.fromEntries(names.slice(0, count).map((name) => [name, args[name]])) });
+  }
+}
