@@ -5,7 +5,8 @@ it is published and makes calls into it afterwards; everything static on the wir
 this code runs for calls alone. What is not needed to declare a plugin is imported at first use.
 """
 
-from tenantry.ask import Elicit, Root, Roots, Sample, Sampled, Visit
+from typing import TYPE_CHECKING, Any
+
 from tenantry.auth import NoAuth, OAuth2
 from tenantry.content import Annotations, Audio, Contents, EmbeddedResource, Icon, Image, ResourceLink, Text
 from tenantry.context import Context
@@ -15,11 +16,14 @@ from tenantry.header import Header
 from tenantry.hints import Location, Unverified
 from tenantry.plugin import Plugin
 from tenantry.profile import Profile
-from tenantry.prompt import Message
 from tenantry.result import Result
 from tenantry.user import User
 from tenantry.version import VERSION as __version__
 from tenantry.widget import CSP, Widget
+
+if TYPE_CHECKING:
+    from tenantry.ask import Elicit, Root, Roots, Sample, Sampled, Visit
+    from tenantry.prompt import Message
 
 __all__ = [
     "CSP",
@@ -57,3 +61,13 @@ __all__ = [
     "Widget",
     "__version__",
 ]
+
+_LATER = dict.fromkeys(("Elicit", "Root", "Roots", "Sample", "Sampled", "Visit"), "ask") | {"Message": "prompt"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'tenantry' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"tenantry.{_LATER[name]}"), name)

@@ -67,14 +67,14 @@ def _tool(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
     tool = plugin.tools.get(str(params.get("name")))
     if tool is None:
         raise Refusal(f"Unknown tool: {params.get('name')}")
-    return tool.call(params.get("arguments") or {}, context)
+    return tool.call(_arguments(params), context)
 
 
 def _prompt(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
     prompt = plugin.prompts.get(str(params.get("name")))
     if prompt is None:
         raise Refusal(f"Unknown prompt: {params.get('name')}")
-    return prompt.get(params.get("arguments") or {}, context)
+    return prompt.get(_arguments(params), context)
 
 
 def _read(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Json:
@@ -107,6 +107,13 @@ def _complete(plugin: Plugin, params: Mapping[str, Any], context: Context) -> Js
     if handler is not None:
         return handler.complete(value, (params.get("context") or {}).get("arguments") or {}, context)
     return completion.beginning(completion.choices(prompt.arguments.get(name, {}) if prompt else {}), value)
+
+
+def _arguments(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    arguments = params.get("arguments") or {}
+    if not isinstance(arguments, Mapping):
+        raise Refusal("arguments is not an object.")
+    return arguments
 
 
 HANDLERS: dict[str, Callable[[Plugin, Mapping[str, Any], Context], Json]] = {

@@ -7,14 +7,16 @@ authors put files in memory there.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import os
+import re
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -29,11 +31,14 @@ DEVELOPMENT = "TENANTRY_DEV_FILES"  # "1": this machine's own addresses are allo
 REDIRECTS = 5  # signed links need one or two
 BLOCK = 64 * 1024
 
+ADDRESS = re.compile(r"[!-~]+")  # printable ASCII: names in other scripts come as xn--
+REFUSED = "The file's address is not one that may be opened."
+
 Resolve = Callable[[str, int], Sequence[str]]
 
 
 class Readable(Protocol):
-    def read(self, amount: int, /) -> bytes: ...
+    def read1(self, amount: int, /) -> bytes: ...
 
 
 class Download(io.RawIOBase):
@@ -47,9 +52,10 @@ class Download(io.RawIOBase):
         self._max_bytes = max_bytes
         self._deadline = deadline
         self._close = close
-        self._head = b""
         self._count = 0
-        self._head = self._fill(sniff.NEEDED)
+        self._head = b""
+        while len(self._head) < sniff.NEEDED and (more := self._take(sniff.NEEDED - len(self._head))):
+            self._head += more
         self.media_type = sniff.media_type(self._head)
 
     def readable(self) -> bool:
@@ -58,38 +64,52 @@ class Download(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         wanted = min(len(buffer), BLOCK)
         data, self._head = self._head[:wanted], self._head[wanted:]
-        if not data and wanted:
+        if not data:
             data = self._take(wanted)
         buffer[: len(data)] = data
         return len(data)
 
     def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:
-            return self.readall()
-        return super().read(size) or b""
+        """Up to `size` bytes, or all; b"" at the end."""
+        return self.readall() if size is None or size < 0 else super().read(size) or b""
 
     def close(self) -> None:
         if not self.closed:
             self._close()
         super().close()
 
-    def _fill(self, least: int) -> bytes:
-        data = b""
-        while len(data) < least and (more := self._take(least - len(data))):
-            data += more
-        return data
-
     def _take(self, amount: int) -> bytes:
-        if time.monotonic() > self._deadline:
-            raise FileError("The file takes too long to download.")
         try:
-            data = self._source.read(amount)
+            data = self._source.read1(amount)
         except (OSError, http.client.HTTPException) as error:
-            raise FileError("The file's download broke off.") from error
+            raise _late(self._deadline) or FileError("The file's download broke off.") from error
+        if late := _late(self._deadline):
+            raise late
         self._count += len(data)
         if self._count > self._max_bytes:
             raise FileError(f"The file is larger than {self._max_bytes} bytes.")
         return data
+
+
+class Line:
+    """One connection and its time: at the deadline it is cut, whatever it is doing (a server may trickle for ever)."""
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+        self.timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
+        self.timer.daemon = True
+        self.socket: socket.socket | None = None
+        self.timer.start()
+
+    def close(self) -> None:
+        self.timer.cancel()
+        if self.socket is not None:
+            self.socket.close()
+
+    def _cut(self) -> None:
+        if self.socket is not None:
+            with contextlib.suppress(OSError):  # it is closed already
+                self.socket.shutdown(socket.SHUT_RDWR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,73 +118,69 @@ class Fetcher:
 
     resolve: Resolve
     development: bool = False
-    context: ssl.SSLContext | None = None
 
     def open(self, url: str, *, max_bytes: int, deadline: float) -> Download:
         """Follow `url` to a file. Raises: FileError."""
         for _ in range(REDIRECTS + 1):
-            with ExitStack() as opened:
-                connection = self._connect(url, deadline)
-                opened.callback(connection.close)
-                response = self.request(connection, url)
-                opened.callback(response.close)
+            line = Line(deadline)
+            try:
+                response = self._get(url, line)
                 if response.status in {301, 302, 303, 307, 308}:
                     url = urljoin(url, response.headers.get("Location", ""))
+                    line.close()
                     continue
                 if response.status != 200:
                     raise FileError(f"The file's server answered {response.status}.")
-                if int(response.headers.get("Content-Length") or 0) > max_bytes:
+                if (response.length or 0) > max_bytes:
                     raise FileError(f"The file is larger than {max_bytes} bytes.")
-                kept = opened.pop_all()
-                try:
-                    return Download(response, max_bytes=max_bytes, deadline=deadline, close=kept.close)
-                except BaseException:
-                    kept.close()
-                    raise
+                return Download(response, max_bytes=max_bytes, deadline=deadline, close=line.close)
+            except (OSError, http.client.HTTPException) as error:
+                line.close()
+                raise _late(deadline) or FileError("The file's server can't be reached.") from error
+            except BaseException:
+                line.close()
+                raise
         raise FileError("The file's address redirects too often.")
 
-    def request(self, connection: http.client.HTTPConnection, url: str) -> http.client.HTTPResponse:
-        """Send the request; the platform's own fetching sends forms and headers here. Raises: FileError."""
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        try:
-            connection.request("GET", target, headers={"Accept": "*/*", "Accept-Encoding": "identity"})
-            return connection.getresponse()
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise FileError("The file can't be downloaded.") from error
-
-    def _connect(self, url: str, deadline: float) -> http.client.HTTPConnection:
+    def _get(self, url: str, line: Line) -> http.client.HTTPResponse:
         parts = self._checked(url)
-        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise FileError("The file takes too long to download.")
-        address = self._address(host, port, plain=parts.scheme == "http")
-        try:
-            connected = socket.create_connection((address, port), timeout=left)
-            if parts.scheme == "https":
-                context = self.context or ssl.create_default_context()
-                connected = context.wrap_socket(connected, server_hostname=host)
-        except OSError as error:
-            raise FileError("The file's server can't be reached.") from error
-        connection = http.client.HTTPConnection(host, port, timeout=left)
-        if parts.scheme == "https":
-            connection.default_port = 443
-        connection.sock = connected
-        return connection
+        host, secure = parts.hostname or "", parts.scheme == "https"
+        port = parts.port or (443 if secure else 80)
+        self._connect(self._addresses(host, port, plain=not secure), port, line)
+        assert line.socket is not None
+        if secure:
+            line.socket = ssl.create_default_context().wrap_socket(line.socket, server_hostname=host)
+        connection = http.client.HTTPConnection(host, port)
+        connection.default_port = 443 if secure else 80  # it stays out of the Host header then
+        connection.sock = line.socket
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request("GET", target, headers={"Accept": "*/*", "Accept-Encoding": "identity"})
+        return connection.getresponse()
+
+    def _connect(self, addresses: Sequence[str], port: int, line: Line) -> None:
+        for last, address in enumerate(addresses, start=1):
+            left = line.deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            try:
+                line.socket = socket.create_connection((address, port), timeout=left)
+                return
+            except OSError:
+                if last == len(addresses):
+                    raise
 
     def _checked(self, url: str) -> SplitResult:
         try:
             parts = urlsplit(url)
-            usable = bool(parts.hostname) and parts.port != 0 and parts.username is None and parts.password is None
+            usable = bool(parts.hostname) and parts.port != 0 and "@" not in parts.netloc
         except ValueError:
-            usable = False
+            raise FileError(REFUSED) from None
         schemes = {"https", "http"} if self.development else {"https"}
-        if not usable or parts.scheme not in schemes or not url.isascii() or not url.isprintable() or " " in url:
-            raise FileError("The file's address is not one that may be opened.")
+        if not usable or parts.scheme not in schemes or not ADDRESS.fullmatch(url):
+            raise FileError(REFUSED)
         return parts
 
-    def _address(self, host: str, port: int, *, plain: bool) -> str:
+    def _addresses(self, host: str, port: int, *, plain: bool) -> Sequence[str]:
         try:
             found = self.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -172,10 +188,12 @@ class Fetcher:
         for address in found:
             local = self.development and is_loopback(address)
             if not local and (plain or not is_public(address)):
-                raise FileError("The file's address is not one that may be opened.")
-        if not found:
-            raise FileError("The file's server has no address.")
-        return found[0]
+                raise FileError(REFUSED)
+        return found
+
+
+def _late(deadline: float) -> FileError | None:
+    return FileError("The file takes too long to download.") if time.monotonic() >= deadline else None
 
 
 def resolve(host: str, port: int) -> list[str]:

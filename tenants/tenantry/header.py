@@ -31,16 +31,18 @@ class Header:
         return {**handler(schema), KEY: self.name}
 
 
-def fault(properties: Mapping[str, Any]) -> str:
-    """What is wrong with the headers of some parameters, or ""."""
+def fault(schema: Mapping[str, Any]) -> str:
+    """What is wrong with the headers of an input schema, or ""."""
+    if KEY in str(schema.get("$defs", "")):
+        return "only a parameter itself can be a header"
     seen: set[str] = set()
-    for name, schema in properties.items():
-        header = schema.get(KEY)
+    for name, given in schema["properties"].items():
+        header = given.get(KEY)
         if header is None:
-            if KEY in str(schema):
-                return f"{name}: only a parameter itself can be a header"
+            if KEY in str(given):
+                return f"{name}: a header is str, int or bool, and not optional"
             continue
-        if schema.get("type") not in TYPES:
+        if given.get("type") not in TYPES:
             return f"{name}: a header is str, int or bool, and not optional"
         if header.lower() in seen:
             return f"{name}: the header {header!r} is taken"

@@ -38,11 +38,14 @@ def during(session: Session, level: int) -> Iterator[None]:
 
     class Carrier(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.levelno >= level:
-                data = {"level": level_name(record.levelno), "logger": record.name, "data": record.getMessage()}
-                session.notify("notifications/message", data)
-            if ours and record.levelno >= logging.INFO:
-                print(self.format(record), file=sys.stderr)
+            try:
+                if record.levelno >= level:
+                    data = {"level": level_name(record.levelno), "logger": record.name, "data": record.getMessage()}
+                    session.notify("notifications/message", data)
+                if ours and record.levelno >= logging.INFO:
+                    print(self.format(record), file=sys.stderr)
+            except Exception:  # a bad format string is reported on stderr, as by every handler
+                self.handleError(record)
 
     root = logging.getLogger()
     ours = not root.handlers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable
@@ -26,6 +25,8 @@ def explained(method: M) -> M:
     def wrapper(self: Any, *args: Any, **given: Any) -> Any:
         unknown = next((option for option in given if option not in options), None)
         if unknown is not None:
+            import difflib
+
             close = difflib.get_close_matches(unknown, options, 1)
             hint = f"Do you mean {close[0]}?" if close else f"It has {', '.join(options)}."
             raise PluginError(f"{name}() has no option {unknown}.", hint)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import TypeAdapter
+from pydantic_core import to_jsonable_python
 
 from tenantry.content import BLOCKS, block, blocks
 from tenantry.file import File
@@ -36,7 +37,7 @@ class Output:
         """The MCP result (CallToolResult) of what the tool returned. Raises: whatever a misfit raises."""
         result = value if isinstance(value, Result) else self._sorted(value)
         wire: Json = {"content": blocks(result.content)}
-        if result.structured is not None or (self.schema is not None and not self.loose):
+        if result.structured is not None or self.schema is not None:
             structured = self._structured(result.structured)
             text = json.dumps(structured, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
             if result.content is None:
@@ -49,7 +50,7 @@ class Output:
     def _sorted(self, value: Any) -> Result[Any]:
         if self.schema is not None:
             return Result(value)
-        if value is None or isinstance(value, str | BLOCKS):
+        if value is None or isinstance(value, (str, *BLOCKS)):
             return Result(content=value)
         if isinstance(value, Sequence):
             return Result(content=list(value))
@@ -57,7 +58,9 @@ class Output:
 
     def _structured(self, value: Any) -> Any:
         if self.loose:
-            return value
+            if value is None:
+                raise TypeError("it returned no structured data, and output_schema= promises some.")
+            return to_jsonable_python(value)
         if self.adapter is None:
             raise TypeError("it returned structured data without a type: annotate it -> Result[YourModel].")
         checked = self.adapter.validate_python(value)
@@ -93,7 +96,7 @@ def _data(signature: Signature, annotation: Any) -> Output:
         reason = str(error).strip().partition("\n")[0]
         raise signature.fault(f"its return type has no JSON Schema. {reason}") from error
     if is_object(schema):
-        if isinstance(annotation, type) or is_dataclass(annotation):
+        if schema.get("title") == getattr(annotation, "__name__", None):
             schema.pop("title", None)
         return Output(adapter, schema)
     definitions = schema.pop("$defs", None)

@@ -6,23 +6,22 @@ Declarations are checked where they stand; the functions themselves come back un
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from tenantry import completion as completions
-from tenantry import prompt as prompts
-from tenantry import resource as resources
 from tenantry import tool as tools
 from tenantry.auth import Auth, NoAuth, OAuth2
-from tenantry.completion import Completion
 from tenantry.content import Annotations, Icon
 from tenantry.errors import PluginError
 from tenantry.misuse import explained
-from tenantry.prompt import Prompt
-from tenantry.resource import Resource
 from tenantry.session import Session
 from tenantry.tool import Tool, Visibility
 from tenantry.version import PROTOCOL, VERSION
 from tenantry.widget import Widget
+
+if TYPE_CHECKING:
+    from tenantry.completion import Completion
+    from tenantry.prompt import Prompt
+    from tenantry.resource import Resource
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -174,6 +173,8 @@ class Plugin:
 
         Raises: PluginError.
         """
+        from tenantry import resource as resources
+
         options = resources.Options(
             uri, name, title, description, mime_type, annotations, icons, meta, static, subscribe
         )
@@ -212,6 +213,8 @@ class Plugin:
 
         Raises: PluginError.
         """
+        from tenantry import prompt as prompts
+
         options = prompts.Options(name, title, description, icons)
 
         def declare(function: F) -> F:
@@ -232,6 +235,8 @@ class Plugin:
 
         Raises: PluginError.
         """
+        from tenantry import completion as completions
+
         prompt, template = self.prompts.get(target), self.resources.get(target)
         known = prompt.arguments if prompt else template.signature.names if template else None
         if known is None:
@@ -269,6 +274,7 @@ class Plugin:
         listed = [resource for resource in self.resources.values() if resource.template is None]
         templates = [resource for resource in self.resources.values() if resource.template is not None]
         fields = [field for prompt in self.prompts.values() for field in prompt.arguments.values()]
+        chosen = any("enum" in field or field["type"] == "boolean" for field in fields)
         return {
             "kind": "kit",
             "kit": VERSION,
@@ -278,7 +284,7 @@ class Plugin:
             "resources": [resource.describe() for resource in listed],
             "templates": [resource.describe() for resource in templates],
             "prompts": [prompt.describe() for prompt in self.prompts.values()],
-            "completion": bool(self.completions) or any(completions.choices(field) for field in fields),
+            "completion": chosen or bool(self.completions),
             "subscribe": any(resource.options.subscribe for resource in listed),
         }
 

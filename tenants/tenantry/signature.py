@@ -94,10 +94,16 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
         raise PluginError(f"@plugin.{kind} decorates functions, not {function!r}.", "Put it on a def or async def.")
     place = source.of(function)
     name = function.__name__
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise PluginError(
+            f"{name}: it yields.", "Return one result; say how far it is by ctx.progress().", source=place
+        )
 
     def fault(message: str, hint: str = "") -> PluginError:
         return PluginError(f"{name}: {message}", hint, source=place)
 
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise fault("it yields.", "Return one result; say how far it is by ctx.progress().")
     try:
         hints = get_type_hints(function, localns=dict(source.caller_names()), include_extras=True)
     except Exception as error:

@@ -176,7 +176,7 @@ def _input(read: Signature, options: Options) -> tuple[Json, tuple[str, ...]]:
         file_params = settle_files(schema)
     except Misfit as error:
         raise read.fault(str(error)) from None
-    if problem := header.fault(schema["properties"]):
+    if problem := header.fault(schema):
         raise read.fault(problem + ".")
     return schema, file_params
 
