@@ -41,7 +41,7 @@ def check(
         ),
     )
     findings += _unknown_widgets(description)
-    findings += check_plugin(config, description, files)
+    findings += check_plugin(config, description, files, manifest.resources)
     findings += check_widgets(compiled.widgets)
     findings += check_assets(compiled.widgets)
     findings += check_bundle(config, files, bundle, target)

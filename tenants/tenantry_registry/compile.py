@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tenantry_registry import guests
 from tenantry_registry.config import Config
 from tenantry_registry.description import Description, place
 from tenantry_registry.dialects import MIME, tool_meta
@@ -58,10 +59,22 @@ def compile_release(
     A widget that can't be compiled is left out, with a finding that refuses the release.
     """
     uses_files = needs_files(config, description, files)
-    widgets, findings = _widgets(description, files, uses_files)
-    tools = tuple(_tool(tool, config, widgets) for tool in description.tools)
-    resources = [_resource(widget) for widget in widgets]
-    resources += [_entry(resource, RESOURCE_KEYS) for resource in description.resources]
+    if description.kind == "kit":
+        declared = description.widgets
+        widgets, findings = _widgets(declared, files, uses_files)
+        tools = [_tool(tool, config, widgets) for tool in description.tools]
+        resources = [_resource(widget) for widget in widgets]
+        resources += [_entry(resource, RESOURCE_KEYS) for resource in description.resources]
+        templates = [_entry(template, TEMPLATE_KEYS) for template in description.templates]
+        prompts = [_entry(prompt, PROMPT_KEYS) for prompt in description.prompts]
+        answers, capabilities = description.answers, _capabilities(description, widgets)
+    else:
+        widgets, findings = _widgets(guests.widgets(description.answers, files), files, uses_files)
+        answers = guests.upgraded(description.answers, widgets)
+        tools = [_guest_tool(tool, config) for tool in guests.listed(answers, "tools/list", "tools")]
+        resources = guests.listed(answers, "resources/list", "resources")
+        templates, prompts = description.templates, description.prompts
+        capabilities = guests.capabilities(answers)
     manifest = Manifest(
         tenant=name.tenant,
         plugin=name.plugin,
@@ -70,7 +83,7 @@ def compile_release(
         entrypoint=config.entrypoint,
         server=_server(config),
         kind=description.kind,
-        instructions=config.instructions,
+        instructions=config.instructions or guests.instructions(answers),
         target=target,
         kit=description.kit,
         protocol=description.protocol,
@@ -79,14 +92,14 @@ def compile_release(
         env=dict(config.env),
         secrets=config.secrets.required,
         auth=config.auth.model_dump(mode="json") if config.auth else None,
-        capabilities=_capabilities(description, widgets),
-        tools=tools,
+        capabilities=capabilities,
+        tools=tuple(tools),
         resources=tuple(resources),
-        templates=tuple(_entry(template, TEMPLATE_KEYS) for template in description.templates),
-        prompts=tuple(_entry(prompt, PROMPT_KEYS) for prompt in description.prompts),
+        templates=tuple(templates),
+        prompts=tuple(prompts),
         contents=_contents(description.resources),
         widgets=tuple(widget.entry(name) for widget in widgets),
-        answers=description.answers,
+        answers=answers,
         dynamic=_dynamic(description),
         listing=config.listing.model_dump(mode="json"),
         limits=config.limits.model_dump(mode="json"),
@@ -97,10 +110,10 @@ def compile_release(
 
 
 def _widgets(
-    description: Description, files: Mapping[str, bytes], uses_files: bool
+    declared: Sequence[Mapping[str, Any]], files: Mapping[str, bytes], uses_files: bool
 ) -> tuple[tuple[Compiled, ...], tuple[Finding, ...]]:
     compiled, findings = [], []
-    for widget in description.widgets:
+    for widget in declared:
         try:
             compiled.append(compile_widget(widget, files, uses_files=uses_files))
         except PlatformError as error:
@@ -166,6 +179,14 @@ def _tool(tool: Mapping[str, Any], config: Config, widgets: Sequence[Compiled]) 
     uri = by_name.get(str(tool["widget"])) if tool.get("widget") else _raw_uri(tool, by_name)
     entry["_meta"] = tool_meta(tool, uri=uri, schemes=schemes, widgets=bool(widgets))
     return entry
+
+
+def _guest_tool(tool: Mapping[str, Any], config: Config) -> dict[str, Any]:
+    """A guest's descriptor; where plugin.toml has [auth] and the guest says nothing of sign-in, it is said for it."""
+    if config.auth is None or tool.get("securitySchemes") is not None:
+        return dict(tool)
+    schemes = security_schemes(tool, config)
+    return {**tool, "securitySchemes": schemes, "_meta": {**(tool.get("_meta") or {}), "securitySchemes": schemes}}
 
 
 def _raw_uri(tool: Mapping[str, Any], by_name: Mapping[str, str]) -> str | None:

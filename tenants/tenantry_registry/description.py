@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from tenantry_registry import guests
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.report import Place
 
@@ -131,7 +132,7 @@ class Description:
         self.kind: str = described.kind
         self.kit = described.kit
         self.protocol = described.protocol
-        self.tools = [_plain(entry) for entry in described.tools]
+        self.tools: list[dict[str, Any]] = [_plain(entry) for entry in described.tools]
         self.widgets = [_plain(entry) for entry in described.widgets]
         self.resources = [_plain(entry) for entry in described.resources]
         self.templates = [_plain(entry) for entry in described.templates]
@@ -140,6 +141,10 @@ class Description:
         self.subscribe = described.subscribe
         self.answers = described.answers
         self.dynamic = described.dynamic
+        if self.kind == "asgi":
+            self.tools = [entry for entry in guests.listed(self.answers, "tools/list", "tools") if "name" in entry]
+            self.prompts = guests.listed(self.answers, "prompts/list", "prompts")
+            self.templates = guests.listed(self.answers, "resources/templates/list", "resourceTemplates")
 
 
 def read(raw: Mapping[str, Any]) -> Description:

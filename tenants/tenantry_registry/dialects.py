@@ -34,10 +34,11 @@ def widget_meta(widget: Mapping[str, Any], *, files: bool) -> dict[str, Any]:
         csp["frameDomains"] = legacy["frame_domains"] = frames
     if redirects := _unique(declared.get("redirect", ())):
         legacy["redirect_domains"] = redirects
+    meta: dict[str, Any] = dict(widget.get("meta") or {})
     ui: dict[str, Any] = {"csp": csp, "prefersBorder": border}
     if permissions := widget.get("permissions"):
         ui["permissions"] = {name: {} for name in sorted(permissions)}
-    meta: dict[str, Any] = {"ui": ui, "openai/widgetCSP": legacy, "openai/widgetPrefersBorder": border}
+    meta |= {"ui": ui, "openai/widgetCSP": legacy, "openai/widgetPrefersBorder": border}
     if modes := widget.get("display_modes"):
         meta["openai/ui"] = {"availableDisplayModes": list(modes)}
     if description := widget.get("description"):

@@ -19,14 +19,17 @@ ICONS = (".png", ".svg", ".jpg", ".jpeg", ".webp")
 STRUCTURED_BYTES = 16 * 1024  # about 4,000 tokens in every turn that follows (row O02)
 
 
-def check_plugin(config: Config, description: Description, files: Mapping[str, bytes]) -> Iterator[Finding]:
-    """The rules that look at plugin.toml and at what isn't a tool or a widget."""
+def check_plugin(
+    config: Config, description: Description, files: Mapping[str, bytes], resources: Sequence[Mapping[str, Any]]
+) -> Iterator[Finding]:
+    """The rules that look at plugin.toml and at what isn't a tool or a widget. `resources` as they are listed."""
     yield from _listing(config, files)
     if len(config.instructions) > INSTRUCTIONS:
         where = Place(FILE, config.line("instructions"))
         yield found("instructions.long", "", f"The instructions have {len(config.instructions)} characters.", where)
     yield from _examples(config, description)
-    yield from check_resources(description.resources)
+    sources = {resource["uri"]: resource.get("source") for resource in description.resources}
+    yield from check_resources([{**resource, "source": sources.get(resource["uri"])} for resource in resources])
 
 
 def _listing(config: Config, files: Mapping[str, bytes]) -> Iterator[Finding]:
@@ -46,9 +49,9 @@ def _examples(config: Config, description: Description) -> Iterator[Finding]:
     for number, example in enumerate(config.examples):
         where = Place(FILE, config.line("examples", number, "tool"))
         tool = tools.get(example.tool)
-        if description.kind == "kit" and tool is None:
+        if tool is None:
             yield found("example.tool", example.tool, f"There is no tool {example.tool!r}.", where)
-        elif tool is not None and (reason := _unfit(tool["inputSchema"], example.arguments)):
+        elif (reason := _unfit(tool["inputSchema"], example.arguments)):
             yield found("example.arguments", example.tool, f"{reason}.", where)
 
 

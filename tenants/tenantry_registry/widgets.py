@@ -96,12 +96,14 @@ def asset_key(name: Name, tree: str, path: str) -> str:
 
 
 def bare_uri(name: str) -> str:
-    """The URI that authors write: without a hash."""
+    """The URI that authors write: without a hash. (A guest's widget has one of its own, in its declaration.)"""
     return f"ui://widget/{name}.html"
 
 
-def published_uri(name: str, digest: str) -> str:
-    return f"ui://widget/{name}.{digest}.html"
+def published_uri(bare: str, digest: str) -> str:
+    """A template's URI with its hash, before the ending where it has one."""
+    stem, ending = (bare[:-5], ".html") if bare.endswith(".html") else (bare, "")
+    return f"{stem}.{digest}{ending}"
 
 
 def split_uri(uri: str) -> tuple[str, str] | None:
@@ -135,7 +137,7 @@ def compile_widget(declared: Mapping[str, Any], files: Mapping[str, bytes], *, u
     return Compiled(
         name=name,
         declared=declared,
-        uri=published_uri(name, digest),
+        uri=published_uri(str(declared.get("uri") or bare_uri(name)), digest),
         hash=digest,
         html=compiled,
         meta=meta,
