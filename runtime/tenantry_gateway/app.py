@@ -11,6 +11,7 @@ from typing import Literal
 
 from fastapi import FastAPI
 from tenantry_registry.domains import Domains
+from tenantry_registry.issuers import Issuers
 from tenantry_registry.links import Links
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
@@ -19,23 +20,17 @@ from tenantry_registry.runners import Runner
 
 from tenantry_gateway.asgi import Shell
 from tenantry_gateway.attachments import Attachments
-from tenantry_gateway.edition import Edition
+from tenantry_gateway.door import Door, on_this_machine, over_the_network
 from tenantry_gateway.flights import Flights
 from tenantry_gateway.log import Log
 from tenantry_gateway.reads import Answers
-from tenantry_gateway.request import Request
-from tenantry_gateway.route import Site, Sites
+from tenantry_gateway.route import Sites
 from tenantry_gateway.seal import Seal
 from tenantry_gateway.settings import GatewaySettings
 from tenantry_gateway.shelf import Shelf
-from tenantry_gateway.turn import Authenticate, Desk, SecretsOf, User
+from tenantry_gateway.turn import Authenticate, Desk, SecretsOf
 from tenantry_gateway.web import Web
 from tenantry_gateway.wellknown import Pages
-
-
-async def nobody(request: Request, site: Site, edition: Edition) -> User | None:
-    """No sign-in: every caller is anonymous."""
-    return None
 
 
 async def no_secrets(name: Name, wanted: Sequence[str]) -> Mapping[str, str]:
@@ -49,11 +44,12 @@ def create_app(
     runner: Runner,
     settings: GatewaySettings,
     mode: Literal["development", "production"] | None = None,
-    authenticate: Authenticate = nobody,
+    authenticate: Authenticate | None = None,
     secrets: SecretsOf = no_secrets,
     log: Callable[..., None] | None = None,
 ) -> FastAPI:
-    """The gateway as an ASGI app. `mode` overrides the settings'.
+    """The gateway as an ASGI app. `mode` overrides the settings'; `authenticate` the sign-in by plugins' own
+    authorization servers (door.py).
 
     Raises: PlatformError `settings.keys`, `domain.origin`, `domain.base`.
     """
@@ -71,7 +67,7 @@ def create_app(
         attachments=Attachments(objects, links, domains),
         answers=Answers(),
         widget_of=registry.widget,
-        authenticate=authenticate,
+        authenticate=authenticate or Door(Issuers(on_this_machine if local else over_the_network), secrets),
         secrets=secrets,
     )
     web = Web(

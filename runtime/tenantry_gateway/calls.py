@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
 
-from tenantry_gateway import headers, notices, pending
+from tenantry_gateway import door, headers, notices, pending
 from tenantry_gateway.edition import Edition
 from tenantry_gateway.results import error_result, finish
 from tenantry_gateway.revisions import HANDSHAKE, STATELESS
@@ -40,6 +40,9 @@ async def call_tool(desk: Desk, turn: Turn) -> Reply:
         headers.check_parameters(turn.request, tool.entry["inputSchema"], arguments, turn.message.id)
     level = notices.level_of(turn.message)
     work = _work(turn, {**params, "arguments": arguments})
+    denied = door.refused(turn, tool.entry)
+    if denied is not None:
+        return await conclude(desk, turn, work, Done(denied, facts={"code": "auth.required"}), level)
     try:
         wrong = tool.wrong_arguments(arguments)
     except PlatformError as error:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
 
-from tenantry_gateway import governor
+from tenantry_gateway import door, governor
 from tenantry_gateway.edition import Edition, Tool
 from tenantry_gateway.revisions import HANDSHAKE
 from tenantry_gateway.turn import Desk
@@ -26,7 +26,7 @@ async def finish(desk: Desk, work: Work, done: Done, era: str) -> dict[str, Any]
     tool = work.edition.tools.get(str(work.params.get("name")))
     result.setdefault("content", [])
     if tool is not None:
-        result = _checked(tool, result)
+        result = door.completed(work.site, _checked(tool, result))
         _point_at_widgets(work.edition, tool, result)
     if era == HANDSHAKE and not isinstance(result.get("structuredContent", {}), dict):
         del result["structuredContent"]  # objects only, until 2026

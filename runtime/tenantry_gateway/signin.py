@@ -17,6 +17,7 @@ from tenantry_registry.issuers import Introspection, Issuers, TokenRefused
 
 UNAUTHORIZED = 401
 FORBIDDEN = 403
+CLIENT_SECRET = "OAUTH_CLIENT_SECRET"  # the plugin's secret that is sent with `client_id` when tokens are introspected
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +55,20 @@ class SignIn:
             token.strip(),
             issuer=auth["issuer"],
             audience=[resource, *([auth["audience"]] if auth.get("audience") else [])],
-            introspection=_introspection(auth.get("introspection"), secrets),
+            introspection=_introspection(auth, secrets),
         )
 
 
-def _introspection(how: Mapping[str, str] | None, secrets: Mapping[str, str]) -> Introspection | None:
-    if not how:
+def _introspection(auth: Mapping[str, Any], secrets: Mapping[str, str]) -> Introspection | None:
+    if not auth.get("introspection"):
         return None
-    if how["client_secret"] not in secrets:
+    if CLIENT_SECRET not in secrets:
         raise PlatformError(
             "auth.secret-missing",
-            f"The plugin introspects tokens with the secret {how['client_secret']}, which is not set.",
-            "Set it with: platform secrets set.",
+            f"The plugin introspects tokens with the secret {CLIENT_SECRET}, which is not set.",
+            f"Set it with: platform secrets set TENANT/PLUGIN {CLIENT_SECRET}",
         )
-    return Introspection(how["endpoint"], how["client_id"], secrets[how["client_secret"]])
+    return Introspection(auth["introspection"], auth["client_id"], secrets[CLIENT_SECRET])
 
 
 def schemes_of(tool: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

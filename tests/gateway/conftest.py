@@ -3,7 +3,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from house import House
+from gateway.house import House
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -36,9 +37,11 @@ def token(audience: str = RESOURCE) -> str:
     return jwt.encode({"alg": "RS256", "kid": "one"}, claims, KEY)
 
 
-async def user(*authorization: str, **auth: Any) -> dict[str, Any] | None:
+async def user(
+    *authorization: str, secrets: Mapping[str, str] = MappingProxyType({}), **auth: Any
+) -> dict[str, Any] | None:
     asked = SignIn(Issuers(web, clock=lambda: 1_800_000_000))
-    return await asked.user(authorization, {**AUTH, **auth}, RESOURCE, {"CLIENT": "hush"})
+    return await asked.user(authorization, {**AUTH, **auth}, RESOURCE, secrets)
 
 
 @pytest.mark.row("P05")
@@ -62,12 +65,12 @@ async def test_a_header_that_is_no_bearer_token_is_refused(sent: list[str]) -> N
 
 
 async def test_an_opaque_token_is_introspected_with_the_plugins_own_secret() -> None:
-    how = {"endpoint": f"{ISSUER}/introspect", "client_id": "zoo", "client_secret": "CLIENT"}
-    found = await user("Bearer opaque", introspection=how)
+    how = {"introspection": f"{ISSUER}/introspect", "client_id": "zoo"}
+    found = await user("Bearer opaque", secrets={signin.CLIENT_SECRET: "hush"}, **how)
     assert found is not None
     assert found["sub"] == "u2"
     with pytest.raises(PlatformError) as refused:
-        await user("Bearer opaque", introspection={**how, "client_secret": "UNSET"})
+        await user("Bearer opaque", **how)
     assert refused.value.code == "auth.secret-missing"
 
 
