@@ -62,12 +62,12 @@ class Entry:
         for piece in self._inflate():
             size, crc = size + len(piece), zlib.crc32(piece, crc)
             if size > self.size:
-                raise _refuse("size", f"{self.path} is larger than it says.")
+                raise _refuse("bundle.size", f"{self.path} is larger than it says.")
             yield piece
         if size != self.size:
-            raise _refuse("size", f"{self.path} is smaller than it says.")
+            raise _refuse("bundle.size", f"{self.path} is smaller than it says.")
         if crc != self.crc:
-            raise _refuse("corrupt", f"{self.path} does not match its checksum.")
+            raise _refuse("bundle.corrupt", f"{self.path} does not match its checksum.")
 
     def read(self) -> bytes:
         """The whole content. Raises: as `pieces`."""
@@ -85,9 +85,9 @@ class Entry:
                 yield inflating.decompress(rest, PIECE)
                 rest = inflating.unconsumed_tail
         except zlib.error as error:
-            raise _refuse("corrupt", f"{self.path} can not be inflated.") from error
+            raise _refuse("bundle.corrupt", f"{self.path} can not be inflated.") from error
         if not inflating.eof or inflating.unused_data:
-            raise _refuse("corrupt", f"{self.path} does not end where it should.")
+            raise _refuse("bundle.corrupt", f"{self.path} does not end where it should.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,23 +120,23 @@ def pack(folder: Path, extra: Mapping[str, bytes] | None = None) -> bytes:
     Raises: PlatformError `bundle.folder`, `bundle.link`, `bundle.reserved`, and all that `read` raises.
     """
     if not folder.is_dir():
-        raise _refuse("folder", f"{folder.name} is not a folder.")
+        raise _refuse("bundle.folder", f"{folder.name} is not a folder.")
     contents: dict[str, Path | bytes] = dict(_walk(folder))
     if any(path.startswith(VENDOR) for path in contents):
-        raise _refuse("reserved", "The folder _vendor is the platform's: dependencies are put there.", "Rename it.")
+        raise _refuse(
+            "bundle.reserved", "The folder _vendor is the platform's: dependencies are put there.", "Rename it."
+        )
     contents |= extra or {}
+    total = sum(len(c) if isinstance(c, bytes) else c.stat().st_size for c in contents.values())
+    if total > MAX_EXTRACTED + MAX_VENDOR_EXTRACTED:  # before memory runs out; `read` words the exact rules
+        raise _refuse("bundle.extracted-too-large", f"The folder holds {total} bytes.", "Leave data out.")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, allowZip64=False, compresslevel=6) as archive:
-        total = 0
         for path, content in sorted(contents.items()):
-            data = content if isinstance(content, bytes) else content.read_bytes()
-            total += len(data)
-            if total > MAX_EXTRACTED + MAX_VENDOR_EXTRACTED:  # before memory runs out; `read` words the exact rule
-                raise _refuse("extracted-too-large", f"The folder holds more than {total - len(data)} bytes.")
             info = zipfile.ZipInfo(path, EPOCH)
             info.create_system, info.external_attr = 3, (stat.S_IFREG | 0o644) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, data)
+            archive.writestr(info, content if isinstance(content, bytes) else content.read_bytes())
     packed = buffer.getvalue()
     read(packed)
     return packed
@@ -147,12 +147,14 @@ def read(data: bytes) -> Bundle:
 
     Raises: PlatformError `bundle.*`, one code a rule.
     """
-    _check_form(data)
+    count = _check_form(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             infos = archive.infolist()
     except (zipfile.BadZipFile, UnicodeDecodeError, NotImplementedError, struct.error, OverflowError) as error:
-        raise _refuse("not-a-zip", "The bundle's directory can not be read.") from error
+        raise _refuse("bundle.not-a-zip", "The bundle's directory can not be read.") from error
+    if len(infos) != count:
+        raise _refuse("bundle.not-a-zip", "The bundle's end record does not count its entries.")
     _check_sums(infos)
     names, files = Names(), {}
     for info in infos:
@@ -171,7 +173,7 @@ def unpack(data: bytes, folder: Path) -> None:
     """
     bundle = read(data)
     if folder.exists() and any(folder.iterdir()):
-        raise _refuse("target", "The folder to unpack to is not empty.")
+        raise _refuse("bundle.target", "The folder to unpack to is not empty.")
     draft = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
     draft.mkdir(parents=True)
     try:
@@ -187,10 +189,12 @@ def unpack(data: bytes, folder: Path) -> None:
         raise
 
 
-def _check_form(data: bytes) -> None:
-    """One end record, at the very end; the directory right before it; nothing before the first entry."""
+def _check_form(data: bytes) -> int:
+    """One end record, at the very end; the directory right before it; nothing before the first entry.
+
+    Returns how many entries there are said to be."""
     if len(data) < END.size or data[-END.size :][:4] != b"PK\x05\x06":
-        raise _refuse("not-a-zip", "The bundle is not a zip, or something follows its end.")
+        raise _refuse("bundle.not-a-zip", "The bundle is not a zip, or something follows its end.")
     _, disk, first, here, count, size, offset, comment = END.unpack(data[-END.size :])
     end = len(data) - END.size
     if (
@@ -198,31 +202,42 @@ def _check_form(data: bytes) -> None:
         or 0xFFFFFFFF in (size, offset)
         or data[end - 20 : end - 16] == b"PK\x06\x07"
     ):
-        raise _refuse("zip64", "The bundle is a ZIP64 file.", "Nothing that may be published needs it.")
+        raise _refuse("bundle.zip64", "The bundle is a ZIP64 file.", "Nothing that may be published needs it.")
     if size > MAX_DIRECTORY:
-        raise _refuse("too-many-entries", "The bundle's directory is too long.")
+        raise _refuse("bundle.too-many-entries", "The bundle's directory is too long.")
     if disk or first or comment or here != count or offset + size != end:
-        raise _refuse("not-a-zip", "The bundle's end record does not fit its directory.")
+        raise _refuse("bundle.not-a-zip", "The bundle's end record does not fit its directory.")
     if not data.startswith(b"PK\x03\x04") and count:
-        raise _refuse("not-a-zip", "Something stands in front of the bundle.")
+        raise _refuse("bundle.not-a-zip", "Something stands in front of the bundle.")
+    return int(count)
 
 
 def _check_sums(infos: list[zipfile.ZipInfo]) -> None:
     vendored = [info for info in infos if info.orig_filename.startswith(VENDOR)]
     own = [info for info in infos if not info.orig_filename.startswith(VENDOR)]
     if len(own) > MAX_ENTRIES:
-        raise _refuse("too-many-entries", f"The bundle has {len(own)} entries; at most {MAX_ENTRIES} are allowed.")
+        raise _refuse(
+            "bundle.too-many-entries", f"The bundle has {len(own)} entries; at most {MAX_ENTRIES} are allowed."
+        )
     if len(vendored) > MAX_VENDOR_ENTRIES:
-        raise _refuse("vendor-too-many-entries", f"The dependencies have {len(vendored)} files.", "Depend on less.")
+        raise _refuse(
+            "bundle.vendor-too-many-entries", f"The dependencies have {len(vendored)} files.", "Depend on less."
+        )
     if sum(info.compress_size for info in own) > MAX_ARCHIVE:
-        raise _refuse("too-large", f"The bundle is larger than {MAX_ARCHIVE} bytes compressed.", "Leave data out.")
+        raise _refuse(
+            "bundle.too-large", f"The bundle is larger than {MAX_ARCHIVE} bytes compressed.", "Leave data out."
+        )
     for info in infos:
         if info.file_size > MAX_ENTRY:
-            raise _refuse("entry-too-large", f"{info.filename[:80]!r} has {info.file_size} bytes.", "At most 100 MiB.")
+            raise _refuse(
+                "bundle.entry-too-large", f"{info.filename[:80]!r} has {info.file_size} bytes.", "At most 100 MiB."
+            )
     if sum(info.file_size for info in own) > MAX_EXTRACTED:
-        raise _refuse("extracted-too-large", "The bundle is larger than 512 MiB extracted.", "Leave data out.")
+        raise _refuse("bundle.extracted-too-large", "The bundle is larger than 512 MiB extracted.", "Leave data out.")
     if sum(info.file_size for info in vendored) > MAX_VENDOR_EXTRACTED:
-        raise _refuse("vendor-too-large", "The dependencies are larger than 250 MiB extracted.", "Depend on less.")
+        raise _refuse(
+            "bundle.vendor-too-large", "The dependencies are larger than 250 MiB extracted.", "Depend on less."
+        )
 
 
 def _check_type(info: zipfile.ZipInfo) -> None:
@@ -231,11 +246,13 @@ def _check_type(info: zipfile.ZipInfo) -> None:
     folder = name.endswith("/")
     allowed = {0, stat.S_IFDIR} if folder else {0, stat.S_IFREG}
     if kind not in allowed or (not folder and info.external_attr & 0x10) or (folder and info.file_size):
-        raise _refuse("not-regular", f"{name[:80]!r} is neither a file nor a folder.", "Links can not be published.")
+        raise _refuse(
+            "bundle.not-regular", f"{name[:80]!r} is neither a file nor a folder.", "Links can not be published."
+        )
     if info.flag_bits & 0x2041:  # encrypted, strongly encrypted, masked headers
-        raise _refuse("encrypted", f"{name[:80]!r} is encrypted.")
+        raise _refuse("bundle.encrypted", f"{name[:80]!r} is encrypted.")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise _refuse("method", f"{name[:80]!r} is compressed by method {info.compress_type}.", "Use deflate.")
+        raise _refuse("bundle.method", f"{name[:80]!r} is compressed by method {info.compress_type}.", "Use deflate.")
 
 
 def _ranges(data: bytes, infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile.ZipInfo, memoryview]]:
@@ -245,13 +262,13 @@ def _ranges(data: bytes, infos: list[zipfile.ZipInfo]) -> Iterator[tuple[zipfile
         start = info.header_offset
         header = data[start : start + LOCAL.size]
         if start < end or len(header) < LOCAL.size or header[:4] != b"PK\x03\x04":
-            raise _refuse("corrupt", f"{info.filename[:80]!r} overlaps another entry, or has no header.")
+            raise _refuse("bundle.corrupt", f"{info.filename[:80]!r} overlaps another entry, or has no header.")
         *_, name_length, extra_length = LOCAL.unpack(header)
         begin = start + LOCAL.size + name_length + extra_length
         end = begin + info.compress_size
         name = data[start + LOCAL.size : start + LOCAL.size + name_length]
         if name != info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437") or end > len(data):
-            raise _refuse("corrupt", f"{info.filename[:80]!r} has two names, or not all of its bytes.")
+            raise _refuse("bundle.corrupt", f"{info.filename[:80]!r} has two names, or not all of its bytes.")
         yield info, view[begin:end]
 
 
@@ -267,10 +284,12 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
             if name in names and _ignored(here / name, patterns):
                 continue
             if path.is_symlink() and (path.is_dir() or not path.resolve().is_relative_to(folder.resolve())):
-                raise _refuse("link", f"{here / name} is a link that leads elsewhere.", "Put the file itself there.")
+                raise _refuse(
+                    "bundle.link", f"{here / name} is a link that leads elsewhere.", "Put the file itself there."
+                )
             if name in names:
                 if not path.is_file():
-                    raise _refuse("not-regular", f"{here / name} is neither a file nor a folder.")
+                    raise _refuse("bundle.not-regular", f"{here / name} is neither a file nor a folder.")
                 yield str(here / name), path
 
 
@@ -285,5 +304,5 @@ def _ignored(path: PurePosixPath, patterns: list[str]) -> bool:
     return False
 
 
-def _refuse(rule: str, message: str, hint: str = "") -> PlatformError:
-    return PlatformError(f"bundle.{rule}", message, hint or "Pack it again with `platform publish`.")
+def _refuse(code: str, message: str, hint: str = "") -> PlatformError:
+    return PlatformError(code, message, hint or "Pack it again with `platform publish`.")

@@ -30,53 +30,55 @@ class Names:
         path = name.removesuffix("/")
         if path in self._files or (name.endswith("/") and path in self._declared):
             clash = name.endswith("/") and path in self._files
-            raise _refuse("file-and-folder" if clash else "duplicate", f"{name[:80]!r} stands there twice.")
+            raise _refuse(
+                "bundle.file-and-folder" if clash else "bundle.duplicate", f"{name[:80]!r} stands there twice."
+            )
         above = path
         while above:
             self._check_alike(above)
             above = above.rpartition("/")[0]
             if above in self._files:
-                raise _refuse("file-and-folder", f"{above[:80]!r} is a file and a folder.")
+                raise _refuse("bundle.file-and-folder", f"{above[:80]!r} is a file and a folder.")
             if above:
                 self._folders.add(above)
         if name.endswith("/"):
             self._folders.add(path)
             self._declared.add(path)
         elif path in self._folders:
-            raise _refuse("file-and-folder", f"{path[:80]!r} is a file and a folder.")
+            raise _refuse("bundle.file-and-folder", f"{path[:80]!r} is a file and a folder.")
         else:
             self._files.add(path)
 
     def _check_alike(self, path: str) -> None:
         form = unicodedata.normalize("NFC", path)
         if self._forms.setdefault(form, path) != path:
-            raise _refuse("unicode-collision", f"{path[:80]!r} is spelt in two Unicode forms.")
+            raise _refuse("bundle.unicode-collision", f"{path[:80]!r} is spelt in two Unicode forms.")
         case = unicodedata.normalize("NFC", form.casefold())
         if self._cases.setdefault(case, path) != path:
-            raise _refuse("case-collision", f"{path[:80]!r} and {self._cases[case][:80]!r} differ only by case.")
+            raise _refuse("bundle.case-collision", f"{path[:80]!r} and {self._cases[case][:80]!r} differ only by case.")
 
 
 def check(name: str) -> None:
     """Refuse a path that is not a plain relative one. Raises: PlatformError `bundle.*`."""
     shown = f"{name[:80]!r}"
     if "\\" in name:
-        raise _refuse("backslash", f"{shown} has a backslash.")
+        raise _refuse("bundle.backslash", f"{shown} has a backslash.")
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
-        raise _refuse("control-character", f"{shown} has a control character.")
+        raise _refuse("bundle.control-character", f"{shown} has a control character.")
     if name.startswith("/") or name[1:2] == ":":
-        raise _refuse("absolute-path", f"{shown} is an absolute path.")
+        raise _refuse("bundle.absolute-path", f"{shown} is an absolute path.")
     segments = name.removesuffix("/").split("/")
     if not all(segments) or "." in segments:
-        raise _refuse("empty-segment", f"{shown} has an empty segment.")
+        raise _refuse("bundle.empty-segment", f"{shown} has an empty segment.")
     if ".." in segments:
-        raise _refuse("parent-path", f"{shown} leaves the bundle.")
+        raise _refuse("bundle.parent-path", f"{shown} leaves the bundle.")
     if any(s != s.strip() for s in segments):
-        raise _refuse("white-space", f"{shown} begins or ends with white space.")
+        raise _refuse("bundle.white-space", f"{shown} begins or ends with white space.")
     if len(segments) > MAX_SEGMENTS:
-        raise _refuse("too-deep", f"{shown} has {len(segments)} segments; at most {MAX_SEGMENTS} are allowed.")
+        raise _refuse("bundle.too-deep", f"{shown} has {len(segments)} segments; at most {MAX_SEGMENTS} are allowed.")
     if any(len(s.encode()) > SEGMENT_BYTES for s in segments):
-        raise _refuse("name-too-long", f"{shown} has a name of more than {SEGMENT_BYTES} bytes.")
+        raise _refuse("bundle.name-too-long", f"{shown} has a name of more than {SEGMENT_BYTES} bytes.")
 
 
-def _refuse(rule: str, message: str) -> PlatformError:
-    return PlatformError(f"bundle.{rule}", message, "Rename it and pack it again.")
+def _refuse(code: str, message: str) -> PlatformError:
+    return PlatformError(code, message, "Rename it and pack it again.")

@@ -1,8 +1,8 @@
 """Removes what can't be gone back to, and never what a published URI needs.
 
-A release stays while the pointer's history or a preview names it. A widget's files stay for ever once a widget's record
-or a kept manifest names them: hosts keep URIs, and old conversations ask for them (field reports R27, R28). Everything
-younger than a day stays too, since it may belong to a publish under way.
+A release stays while the pointer names it (history, previews, the submitted one). A widget's files stay for ever once a
+widget's record or a kept manifest names them: hosts keep URIs, and old conversations ask for them (field reports R27,
+R28). Everything younger than a day stays too, since it may belong to a publish under way.
 
 What goes is first marked in the pointer, by compare-and-set. A publish that needs a marked part is refused for the ten
 minutes that a prune may take, and one that began earlier notices at its own swap. So of the two that race one loses,
