@@ -130,15 +130,16 @@ class ProcessRunner:
     async def _start(self, release: Release, folder: Path) -> Worker:
         worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
         worker.key, worker.digest = _key(release), release.digest
-        if self._keeps_spare and not self.isolated:
+        if self._keeps_spare and not self.isolated and self._spare is None:
             self._spare = asyncio.ensure_future(Worker.start(self._launch(None, folder)))
         return worker
 
     async def _ready(self, folder: Path) -> Worker | None:
         """The spare worker, unless the bundle brings something of its own that the spare has imported already."""
-        if self._spare is None or top_level(folder) & (await self._spare).warmed:
-            return None
-        spare, self._spare = self._spare, None
+        spare = self._spare
+        if spare is None or top_level(folder) & (await spare).warmed or self._spare is not spare:
+            return None  # the last: another call took it meanwhile
+        self._spare = None
         return await spare
 
     def _launch(self, release: Release | None, folder: Path) -> Launch:
