@@ -41,7 +41,9 @@ def check(
         ),
     )
     findings += _unknown_widgets(description)
-    findings += check_plugin(config, description, files, manifest.resources)
+    own = {widget.uri for widget in compiled.widgets}
+    others = [resource for resource in manifest.resources if resource.get("uri") not in own]
+    findings += check_plugin(config, description, files, others)
     findings += check_widgets(compiled.widgets)
     findings += check_assets(compiled.widgets)
     findings += check_bundle(config, files, bundle, target)

@@ -69,24 +69,30 @@ def check_bundle(
 ) -> Iterator[Finding]:
     """`files` is the author's part, `bundle` every entry by path (each with `read()`); `target` is "" when it is
     this very machine, whose imports have proven themselves."""
-    for path in files:
-        yield from _secret_file(path, files)
+    told = False
     for name, value in config.env.items():
         if what := secret_in(value.encode()):
+            told = True
             where = Place(FILE, config.line("env", name))
             yield found("bundle.env-secret", name, f"{name} looks like {what}.", where)
+    for path in files:
+        if not (told and path == FILE):
+            yield from _secret_file(path, files)
     yield from _platform(bundle, target)
 
 
 def secret_in(data: bytes) -> str:
     """What secret `data` seems to hold, or empty."""
-    if not BEGINNINGS.search(data):
-        return ""
-    for what, pattern in SECRETS:
-        for match in pattern.finditer(data):
-            if not match.group().endswith(EXAMPLES):
-                return what
-    return ""
+    return next((what for what, _ in _secrets(data)), "")
+
+
+def _secrets(data: bytes) -> Iterator[tuple[str, int]]:
+    """Each kind of secret in `data`, with the offset of the first of it."""
+    if BEGINNINGS.search(data):
+        for what, pattern in SECRETS:
+            starts = (m.start() for m in pattern.finditer(data) if not m.group().endswith(EXAMPLES))
+            if (start := next(starts, None)) is not None:
+                yield what, start
 
 
 def _secret_file(path: str, files: Mapping[str, bytes]) -> Iterator[Finding]:
@@ -100,13 +106,9 @@ def _secret_file(path: str, files: Mapping[str, bytes]) -> Iterator[Finding]:
     if name.endswith(SECRET_FILES) and not PUBLIC_PEM.search(data):
         yield found("bundle.secret", path, f"{path} usually holds a private key.", Place(path))
         return
-    if BEGINNINGS.search(data):
-        for what, pattern in SECRETS:
-            for match in pattern.finditer(data):
-                if not match.group().endswith(EXAMPLES):
-                    line = data.count(b"\n", 0, match.start()) + 1
-                    yield found("bundle.secret", path, f"{path} holds {what}.", Place(path, line))
-                    break
+    for what, start in _secrets(data):
+        line = data.count(b"\n", 0, start) + 1
+        yield found("bundle.secret", path, f"{path} holds {what}.", Place(path, line))
 
 
 def _platform(bundle: Mapping[str, Any], target: str) -> Iterator[Finding]:

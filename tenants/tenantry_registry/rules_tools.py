@@ -254,7 +254,7 @@ def _profile(tool: Tool) -> Iterator[Finding]:
     schemes = tool.entry.get("securitySchemes") or tool.meta.get("securitySchemes") or []
     problems = []
     if tool.meta["openai/profile"] is not True:
-        problems.append("openai/profile is not true")
+        problems.append("its key openai/profile is not true")
     if _mapping(tool.entry.get("annotations")).get("readOnlyHint") is not True:
         problems.append("it is not read-only")
     if not schemes or any(_mapping(scheme).get("type") != "oauth2" for scheme in schemes):

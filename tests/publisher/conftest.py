@@ -8,11 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-from tenantry_publisher.publish import Published, Step, publish
+from tenantry_publisher.publish import Published, Step, examine, publish
 from tenantry_registry.bundle import pack
 from tenantry_registry.names import Name
 from tenantry_registry.objects_file import FileObjects
+from tenantry_registry.report import Report
 from tenantry_registry.runners import Call, Release
 
 NAME = Name("acme", "zoo")
@@ -75,6 +75,15 @@ class Workshop:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content.encode() if isinstance(content, str) else content)
         return pack(source)
+
+    async def examine(
+        self, description: Mapping[str, Any], files: Mapping[str, str | bytes] | None = None, **more: Any
+    ) -> Report:
+        """The report on a folder of these files whose code says this of itself."""
+        examined = await examine(
+            objects=self.objects, runner=SaidRunner(description), name=NAME, bundle=self.bundle(files or {}), **more
+        )
+        return examined.report
 
     async def publish(
         self, description: Mapping[str, Any], files: Mapping[str, str | bytes] | None = None, **more: Any
