@@ -101,6 +101,12 @@ class Line:
         self.socket: socket.socket | None = None
         self.timer.start()
 
+    def left(self) -> float:
+        """Seconds until it is cut. Raises: TimeoutError when there are none."""
+        if _late(self.deadline):
+            raise TimeoutError
+        return self.deadline - time.monotonic()
+
     def close(self) -> None:
         self.timer.cancel()
         if self.socket is not None:
@@ -158,16 +164,12 @@ class Fetcher:
         return connection.getresponse()
 
     def _connect(self, addresses: Sequence[str], port: int, line: Line) -> None:
-        for last, address in enumerate(addresses, start=1):
-            left = line.deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            try:
-                line.socket = socket.create_connection((address, port), timeout=left)
+        *others, final = addresses
+        for address in others:
+            with contextlib.suppress(OSError):
+                line.socket = socket.create_connection((address, port), timeout=line.left())
                 return
-            except OSError:
-                if last == len(addresses):
-                    raise
+        line.socket = socket.create_connection((final, port), timeout=line.left())
 
     def _checked(self, url: str) -> SplitResult:
         try:
@@ -183,8 +185,10 @@ class Fetcher:
     def _addresses(self, host: str, port: int, *, plain: bool) -> Sequence[str]:
         try:
             found = self.resolve(host, port)
-        except (OSError, UnicodeError) as error:
-            raise FileError("The file's server has no address.") from error
+        except (OSError, UnicodeError):
+            found = ()
+        if not found:
+            raise FileError("The file's server has no address.")
         for address in found:
             local = self.development and is_loopback(address)
             if not local and (plain or not is_public(address)):

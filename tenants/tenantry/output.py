@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from tenantry.content import BLOCKS, block, blocks
+from tenantry.content import BLOCKS, Content, block, blocks
 from tenantry.file import File
 from tenantry.result import Result
 from tenantry.schema import Json, generate, is_object, unmark_files
@@ -50,7 +50,7 @@ class Output:
     def _sorted(self, value: Any) -> Result[Any]:
         if self.schema is not None:
             return Result(value)
-        if value is None or isinstance(value, (str, *BLOCKS)):
+        if value is None or isinstance(value, str | Content):
             return Result(content=value)
         if isinstance(value, Sequence):
             return Result(content=list(value))

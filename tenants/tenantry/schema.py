@@ -35,9 +35,8 @@ class _Generator(GenerateJsonSchema):
         return super().field_is_required(field, total)
 
     def emit_warning(self, kind: JsonSchemaWarningKind, detail: str) -> None:
-        if kind == "non-serializable-default":
-            raise Misfit(detail)
-        super().emit_warning(kind, detail)
+        # a default that is not JSON, or one type of several that has no schema: pydantic would leave it out
+        raise Misfit(detail)
 
     def literal_schema(self, schema: core_schema.LiteralSchema) -> JsonSchemaValue:
         # pydantic says `const` for a single value; `enum` beside it is what forms and older validators look for
@@ -60,15 +59,9 @@ def generate(adapter: TypeAdapter[Any], mode: Mode) -> Json:
     if reference:
         target = definitions[reference.rpartition("/")[2]]
         schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
-        if not _is_used(reference, [schema, definitions]):
-            del definitions[reference.rpartition("/")[2]]
     if definitions:
         schema["$defs"] = definitions
     return schema
-
-
-def _is_used(reference: str, value: Any) -> bool:
-    return any(node.get("$ref") == reference for node in _nodes(value))
 
 
 def _nodes(value: Any) -> Iterator[Json]:
@@ -95,12 +88,8 @@ def settle_files(schema: Json) -> tuple[str, ...]:
             raise Misfit(f"{name}: a file is File, list[File], or one of these | None, as a parameter of its own.")
         schema["properties"][name] = settled
         names.append(name)
-        if name in schema.get("required", ()) and "anyOf" in given:
-            schema["required"].remove(name)  # `File | None` without a default: it may be left out, never null
     if any(MARK in node for node in _nodes(schema)):
         raise Misfit("A file inside another type would not reach the tool: make it a parameter of its own.")
-    if not schema.get("required", True):
-        del schema["required"]
     return tuple(names)
 
 
@@ -117,9 +106,8 @@ def _marked(schema: Json) -> bool:
 
 def _settled(given: Json) -> Json | None:
     schema = {key: value for key, value in given.items() if key != "default"}
-    options = schema.pop("anyOf", None)
-    if options is not None:
-        real = [option for option in options if option != {"type": "null"}]
+    while "anyOf" in schema:
+        real = [option for option in schema.pop("anyOf") if option != {"type": "null"}]
         if len(real) != 1:
             return None
         schema = {**real[0], **schema}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FunctionType, MethodType
-from typing import Annotated, Any, TypeGuard, get_origin, get_type_hints
+from types import FunctionType, MethodType, NoneType, UnionType
+from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
@@ -15,6 +15,7 @@ from pydantic_core import PydanticSerializationError
 from tenantry import source
 from tenantry.context import Context
 from tenantry.errors import PluginError
+from tenantry.file import File
 from tenantry.schema import Json, Misfit, generate
 
 REPORTED = 10  # faults named in one answer: enough to mend a call, short enough to read
@@ -94,10 +95,6 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
         raise PluginError(f"@plugin.{kind} decorates functions, not {function!r}.", "Put it on a def or async def.")
     place = source.of(function)
     name = function.__name__
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise PluginError(
-            f"{name}: it yields.", "Return one result; say how far it is by ctx.progress().", source=place
-        )
 
     def fault(message: str, hint: str = "") -> PluginError:
         return PluginError(f"{name}: {message}", hint, source=place)
@@ -160,22 +157,20 @@ def _field(index: int) -> str:
 def _model_field(parameter: inspect.Parameter, annotation: Any) -> Any:
     annotated = Annotated[annotation, Field(alias=parameter.name)]
     if parameter.default is parameter.empty:
+        # `File | None` may be left out, for null is not legal (row F02)
         return (annotated, None) if _is_optional_file(annotation) else annotated
     return (annotated, parameter.default)
 
 
 def _is_optional_file(annotation: Any) -> bool:
-    from types import UnionType
-    from typing import Union, get_args
-
-    from tenantry.file import File
-
     if get_origin(annotation) is Annotated:
         return _is_optional_file(get_args(annotation)[0])
-    if get_origin(annotation) not in {Union, UnionType}:
-        return False
-    options = get_args(annotation)
-    return type(None) in options and any(option is File or File in get_args(option) for option in options)
+    options = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else ()
+    return NoneType in options and any(_names_file(option) for option in options)
+
+
+def _names_file(annotation: Any) -> bool:
+    return annotation is File or any(_names_file(argument) for argument in get_args(annotation))
 
 
 def _first_line(error: BaseException) -> str:

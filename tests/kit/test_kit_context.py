@@ -125,6 +125,11 @@ def test_state_belongs_to_a_user_and_shared_to_the_plugin():
     assert client.shared == {"calls": 2}, "a call that raises writes nothing"
 
 
+def test_what_is_deleted_is_gone_in_the_next_call():
+    client = calling(lambda ctx: ctx.shared.pop("a", "gone"), shared={"a": 1})
+    assert [client.call("go").text, client.call("go").text] == ["1", "gone"]
+
+
 def patched(change: Any, **before: Any) -> dict[str, Any]:
     document = Document("shared", before)
     change(document)

@@ -83,6 +83,11 @@ def unsayable_default(a: object = fine) -> str:
     return ""
 
 
+def half_sayable(a: int | Callable[[], int]) -> str:
+    """Half."""
+    return ""
+
+
 def silent():
     """Silent."""
 
@@ -158,6 +163,7 @@ def profile_of_text() -> str:
         (tool(opaque), "a parameter's type can't be used"),
         (tool(callback), "a parameter's type has no JSON Schema"),
         (tool(unsayable_default), "a parameter's type has no JSON Schema"),
+        (tool(half_sayable), "a parameter's type has no JSON Schema"),
         (tool(silent), "what it returns is not said"),
         (tool(anything), "what it returns is not said"),
         (tool(raw_bytes), "bytes are not a result"),

@@ -32,6 +32,7 @@ class Order(BaseModel):
     mail: Annotated[str, Field(json_schema_extra={"format": "email"})]
     count: int = Field(1, ge=1, le=5)
     price: float | None = None
+    tip: float | None = 2.0
     kind: Literal["a", "b"] = "a"
     only: Literal["x"] = "x"
     size: Size = Size.small
@@ -155,6 +156,7 @@ def test_a_form_is_flat_with_defaults_choices_and_titles():
             "mail": {"type": "string", "format": "email"},
             "count": {"type": "integer", "minimum": 1, "maximum": 5, "default": 1},
             "price": {"type": "number"},
+            "tip": {"type": "number", "default": 2.0},
             "kind": {"type": "string", "enum": ["a", "b"], "default": "a"},
             "only": {"type": "string", "enum": ["x"], "default": "x"},
             "size": {"type": "string", "enum": ["S", "L"], "default": "S"},
