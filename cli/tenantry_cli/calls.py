@@ -10,7 +10,7 @@ from rich.text import Text
 from tenantry_cli import trace
 from tenantry_cli.output import Terminal
 
-NAMES = "tool", "prompt", "uri"  # what a call was of, whichever the line has
+CALLS = "tools/call", "prompts/get", "completion/complete", "http"  # methods that run the author's code
 
 
 class Calls:
@@ -20,13 +20,13 @@ class Calls:
         self.terminal, self.quiet = terminal, False
 
     def __call__(self, event: str, **fields: Any) -> None:
-        ran = fields.get("ms") is not None
+        ran = fields.get("method") in CALLS
         wrong = str(fields.get("code") or ("fault" if event != "call" else ""))
         if self.quiet or not (ran or wrong):
             return
-        subject = next((str(fields[name]) for name in NAMES if fields.get(name)), str(fields.get("method") or event))
+        subject = str(fields.get("tool") or fields.get("method") or event)
         line = Text(f"{time.strftime('%H:%M:%S')}  {fields.get('plugin') or '':<12} {subject}")
-        if ran:
+        if fields.get("ms") is not None:
             line.append(f"   {fields['ms']:.0f} ms", style="dim")
         if wrong:
             line.append(f"   {wrong} {fields.get('error_id') or ''}".rstrip(), style="bold red")
