@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tenantry_registry.errors import PlatformError
@@ -13,6 +14,7 @@ from tenantry_registry.runners import Call, Release, Runner
 
 from tenantry_cli import store as stores
 from tenantry_cli.address import Address, bind
+from tenantry_cli.control_plane import PREFIX, mounted, operator_token
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
 from tenantry_cli.server import serving, stop_signal
@@ -47,14 +49,19 @@ class Hosting:
             try:
                 for name in names:
                     await machine.adopt(name)
-                async with serving(machine.app(page=False), listener):
-                    self.ready(machine)
+                token = await operator_token(objects, self.store)
+                app, publisher = mounted(
+                    machine.app(page=False), objects, runner, origin=address.origin, base=address.base
+                )
+                async with serving(app, listener):
+                    self.ready(machine, token)
                     await stop.wait()
+                await publisher.aclose()
             finally:
                 await runner.aclose()
         return 0
 
-    def ready(self, machine: Machine) -> None:
+    def ready(self, machine: Machine, token: Path) -> None:
         served = machine.served
         if self.as_json:
             self.terminal.answer(
@@ -70,6 +77,7 @@ class Hosting:
         else:
             self.terminal.line("Nothing is published yet: platform publish FOLDER")
         self.terminal.line(f"Ready on {machine.address.origin}   (Ctrl-C stops)")
+        self.terminal.line(f"Control plane at {machine.address.origin}{PREFIX}/v1; the operator's token is in {token}")
 
 
 async def published(objects: Objects) -> list[Name]:

@@ -21,6 +21,11 @@ COMMANDS = {  # name -> its one line in --help; the file is commands/{name}.py
     "rollback": "Serve an older release again.",
     "call": "Call one tool of an MCP server and print what it answers.",
     "serve": "Serve what is published, on this machine.",
+    "preview": "Publish a folder at an address of its own, beside what is live.",
+    "login": "Keep a token for a control plane.",
+    "tenants": "Create, list, suspend and delete tenants.",
+    "tokens": "Issue, list and revoke tokens.",
+    "challenge": "Serve the token by which ChatGPT verifies a plugin's host.",
     "doctor": "Say what this machine has, and what is missing for what.",
 }
 REFUSED = 1

@@ -6,7 +6,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class CliSettings(BaseSettings):
-    """TENANTRY_STORE, TENANTRY_TENANT, TENANTRY_HOST, TENANTRY_PORT."""
+    """TENANTRY_STORE, TENANTRY_TENANT, TENANTRY_HOST, TENANTRY_PORT, TENANTRY_TO, TENANTRY_TOKEN."""
 
     model_config = SettingsConfigDict(env_prefix="TENANTRY_", frozen=True)
 
@@ -14,3 +14,5 @@ class CliSettings(BaseSettings):
     tenant: str = "dev"
     host: str = "127.0.0.1"  # the address that is bound; addresses shown say localhost
     port: int = 8787
+    to: str = ""  # the control plane: a URL, or a stage that was deployed from here
+    token: str = ""  # for it

@@ -103,6 +103,11 @@ class Tokens:
             raise PlatformError("token.form", "That is not an operator's token.", "Begin with tno_ and 43 characters.")
         return await self._keep(text, None, ("admin",), label, None)
 
+    async def ensure(self, text: str, *, label: str = "operator") -> None:
+        """As `adopt`, where it was not adopted before. Raises: PlatformError `token.form`."""
+        if await self._read(key(OPERATOR, sha256(text))) is None:
+            await self.adopt(text, label=label)
+
     async def _keep(
         self, text: str, tenant: str | None, scopes: Sequence[str], label: str, expires: float | None
     ) -> Token:

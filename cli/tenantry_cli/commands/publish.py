@@ -14,12 +14,17 @@ from tenantry_cli import options
 @options.tenant
 @options.store
 @click.option("--force", is_flag=True, help="Publish even where it breaks the published plugin.")
+@options.to
 @options.as_json
-def command(folder: Path, tenant: str | None, store: str | None, force: bool, as_json: bool) -> int:
-    """Publish FOLDER as a new release and serve it from now on.
+def command(folder: Path, tenant: str | None, store: str | None, force: bool, to: str | None, as_json: bool) -> int:
+    """Publish FOLDER as a new release and serve it from now on: into a store on this machine, or `--to` a platform.
 
     What is served already goes on until the new release is complete; a failure anywhere changes nothing.
     """
+    if to:
+        from tenantry_cli import remote
+
+        return remote.publish(folder, tenant=tenant, to=to, as_json=as_json, force=force)
     import asyncio
 
     from tenantry_publisher.publish import RulesBroken

@@ -11,7 +11,8 @@ from tenantry_cli import options
 @click.argument("plugin", metavar="TENANT/PLUGIN")
 @click.argument("digest", required=False)
 @options.store
-def command(plugin: str, digest: str | None, store: str | None) -> None:
+@options.to
+def command(plugin: str, digest: str | None, store: str | None, to: str | None) -> None:
     """Serve the release before the current one again, or the one whose digest begins with DIGEST."""
     import asyncio
 
@@ -23,6 +24,12 @@ def command(plugin: str, digest: str | None, store: str | None) -> None:
     from tenantry_cli.settings import CliSettings
 
     name = names.parse(plugin)
+    if to:
+        from tenantry_cli.control import Control
+
+        path = f"/plugins/{name}/releases/{digest}/promote" if digest else f"/plugins/{name}/rollback"
+        Terminal().step("live", short(Control(to).post(path)["current"]), style="bold")
+        return
 
     async def roll_back() -> tuple[str | None, str]:
         with stores.opened(store or CliSettings().store) as objects:

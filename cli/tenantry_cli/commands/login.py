@@ -1,0 +1,32 @@
+"""`platform login`: keep a token for a control plane."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("login")
+@click.argument("url", required=False, metavar="[URL|STAGE]")
+@click.option("--token", help="The token; asked for when it is left out. [TENANTRY_TOKEN]")
+@click.option("--out", "logout", is_flag=True, help="Forget the token instead.")
+def command(url: str | None, token: str | None, logout: bool) -> None:
+    """Log in to the control plane at URL, and make it the one that commands talk to.
+
+    The token is kept in the system's keyring, or in a file that only you can read.
+    """
+    from tenantry_cli import credentials
+    from tenantry_cli.control import Control, address
+    from tenantry_cli.output import Terminal
+    from tenantry_cli.settings import CliSettings
+
+    place, terminal = address(url), Terminal()
+    if logout:
+        terminal.step("logged out" if credentials.forget(place) else "not in", place)
+        return
+    given = token or CliSettings().token or click.prompt("Token", hide_input=True)
+    who = Control(place, token=given).get("/whoami")
+    kept = credentials.keep(place, given)
+    terminal.step("logged in", place, style="bold")
+    terminal.step("as", who["tenant"] or "operator", ", ".join(who["scopes"]))
+    terminal.step("kept in", kept)
+    terminal.next(f"platform publish FOLDER --to {place}" if who["tenant"] else "platform tenants create NAME")

@@ -1,0 +1,159 @@
+"""Talking to a control plane: which one, with which token, and what it refuses in its own words.
+
+Which: `--to` (a URL, or a stage that `platform deploy` recorded), TENANTRY_TO, the one last logged in to, or this
+machine. With which token: TENANTRY_TOKEN, what `platform login` kept, or, on this machine, the operator's own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from tenantry_registry.errors import PlatformError
+
+from tenantry_cli import credentials
+from tenantry_cli.control_plane import PREFIX, token_file
+from tenantry_cli.settings import CliSettings
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1")
+SECONDS = 30.0  # of one request; publishing is followed by many
+FOLLOW_SECONDS = 900.0  # a publisher is ended after 15 minutes
+PAUSE = 0.2  # seconds between two looks at a publish
+
+
+def address(to: str | None) -> str:
+    """The control plane's address without /v1. Raises: PlatformError `control.stage`."""
+    settings = CliSettings()
+    chosen = to or settings.to or credentials.default()
+    if not chosen:
+        return f"http://localhost:{settings.port}{PREFIX}"
+    if "://" in chosen:
+        return chosen.rstrip("/").removesuffix("/v1")
+    file = Path(".platform") / f"{chosen}.json"
+    try:
+        return str(json.loads(file.read_text())["api_url"]).rstrip("/").removesuffix("/v1")
+    except (OSError, ValueError, KeyError) as fault:
+        raise PlatformError(
+            "control.stage", f"There is no deployed stage {chosen!r} here.", f"{file} has none; or give a URL."
+        ) from fault
+
+
+def token_of(url: str) -> str:
+    """The token for a control plane. Raises: PlatformError `control.no-token`."""
+    settings = CliSettings()
+    found = settings.token or credentials.find(url)
+    if not found and urlsplit(url).hostname in LOCAL_HOSTS and token_file(settings.store).exists():
+        found = token_file(settings.store).read_text().strip()
+    if not found:
+        raise PlatformError("control.no-token", f"Not logged in to {url}.", f"platform login {url}")
+    return found
+
+
+class Control:
+    """One control plane. Requests raise PlatformError with the code, sentence and hint that it answered."""
+
+    def __init__(self, to: str | None = None, *, token: str | None = None) -> None:
+        import httpx
+
+        self.url = address(to)
+        self.token = token or token_of(self.url)
+        self._http = httpx.Client(timeout=SECONDS)
+
+    def get(self, path: str, **query: Any) -> Any:
+        return self.request("GET", path, query=query)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.request("POST", path, body=body)
+
+    def put(self, path: str, body: Any) -> Any:
+        return self.request("PUT", path, body=body)
+
+    def delete(self, path: str, body: Any = None) -> Any:
+        return self.request("DELETE", path, body=body)
+
+    def request(self, method: str, path: str, *, body: Any = None, query: Mapping[str, Any] | None = None) -> Any:
+        """One request below /v1; its JSON. Raises: PlatformError, `control.unreachable` where nobody answers."""
+        import httpx
+
+        asked = {key: value for key, value in (query or {}).items() if value is not None}
+        try:
+            answer = self._http.request(
+                method,
+                f"{self.url}/v1{path}",
+                json=body,
+                params=asked,
+                headers={"Authorization": f"Bearer {self.token}"},
+            )
+        except httpx.HTTPError as fault:
+            raise PlatformError(
+                "control.unreachable", f"{self.url} does not answer.", "Is it the right address? See --to."
+            ) from fault
+        if answer.is_success:
+            return answer.json() if answer.content else None
+        try:
+            problem = answer.json()
+            raise Refused(problem["code"], problem["message"], problem["hint"], problem.get("findings") or [])
+        except (ValueError, KeyError, TypeError):
+            raise PlatformError(
+                "control.unreachable", f"{self.url} answered {answer.status_code}.", "Is it a control plane? See --to."
+            ) from None
+
+    def publish(
+        self, name: str, bundle: bytes, *, force: bool, preview_days: float | None, step: Callable[[Any], None]
+    ) -> dict[str, Any]:
+        """Start, upload straight to storage, finish, follow; returns the publish as it ended.
+
+        `step` is called for each step that is done. Raises: PlatformError, of the publish too.
+        """
+        from hashlib import sha256
+
+        plugin = f"/plugins/{name}/publishes"
+        body: dict[str, Any] = {"digest": sha256(bundle).hexdigest(), "size": len(bundle), "force": force}
+        if preview_days is not None:
+            body["preview_days"] = preview_days
+        started = self.post(plugin, body)
+        if started["upload"]:
+            self._upload(started["upload"], bundle)
+        followed = self.post(f"{plugin}/{started['id']}/finish")
+        seen, until = 0, time.monotonic() + FOLLOW_SECONDS
+        while True:
+            for one in followed["steps"][seen:]:
+                step(one)
+            seen = len(followed["steps"])
+            if followed["state"] == "done":
+                return dict(followed)
+            if followed["state"] == "failed":
+                error = followed["error"]
+                raise Refused(error["code"], error["message"], error["hint"], error.get("findings") or [])
+            if time.monotonic() > until:
+                raise PlatformError("control.slow", f"The publish {started['id']} takes too long.", "Look again later.")
+            time.sleep(PAUSE)
+            followed = self.get(f"{plugin}/{started['id']}")
+
+    def _upload(self, upload: Mapping[str, Any], data: bytes) -> None:
+        import httpx
+
+        try:
+            answer = self._http.post(
+                upload["url"],
+                data=upload["fields"],
+                files={"file": ("bundle.zip", data, upload["fields"].get("Content-Type", "application/zip"))},
+            )
+        except httpx.HTTPError as fault:
+            raise PlatformError("control.upload", "The upload broke off.", "Publish again: nothing is lost.") from fault
+        if not answer.is_success:
+            raise PlatformError(
+                "control.upload", f"Storage refused the upload ({answer.status_code}).", "Publish again."
+            )
+
+
+class Refused(PlatformError):
+    """What a control plane refused, with the findings of a check where there are some."""
+
+    def __init__(self, code: str, message: str, hint: str, findings: list[dict[str, Any]]) -> None:
+        super().__init__(code, message, hint)
+        self.findings = findings

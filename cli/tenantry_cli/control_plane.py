@@ -1,0 +1,69 @@
+"""The control plane of one machine: the same app as on AWS, its publisher a task of this process, mounted at /api.
+
+The operator's token of a local store is made at the first `platform serve` and kept beside it, readable by its owner
+only; commands that talk to this machine find it there.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from tenantry_registry.names import Name
+from tenantry_registry.objects import Objects
+from tenantry_registry.runners import Runner
+from tenantry_registry.tokens import Tokens
+
+PREFIX = "/api"
+TOKEN_FILE = "operator-token"
+
+
+def token_file(store: str) -> Path:
+    """Where the operator's token of a store on this machine is kept."""
+    return (Path(".tenantry") if store.startswith("s3://") else Path(store)).resolve() / TOKEN_FILE
+
+
+async def operator_token(objects: Objects, store: str) -> Path:
+    """Make sure that there is an operator's token and that this store accepts it; returns its file."""
+    file = token_file(store)
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as out:
+            out.write(f"tno_{secrets.token_urlsafe(32)}\n")
+    await Tokens(objects).ensure(file.read_text().strip())
+    return file
+
+
+def mounted(gateway: Any, objects: Objects, runner: Runner, *, origin: str, base: str) -> tuple[Any, Any]:
+    """The gateway with the control plane at /api in front of it, and the publisher to close when it ends."""
+    from tenantry_control.app import create_app
+    from tenantry_control.publishing import LocalPublisher
+    from tenantry_control.settings import ControlSettings
+    from tenantry_publisher.work import work
+    from tenantry_registry.fetch import HttpsFetch
+
+    async def carry_out(name: Name, job_id: str) -> object:
+        return await work(objects=objects, runner=runner, name=name, job_id=job_id, base=base)
+
+    publisher = LocalPublisher(carry_out)
+    settings = ControlSettings(mode="development", base=base, api_url=origin + PREFIX)
+    control = create_app(objects=objects, publisher=publisher, fetch=HttpsFetch(development=True), settings=settings)
+
+    async def both(scope: Any, receive: Any, send: Any) -> None:
+        path = scope.get("path", "")
+        # Only at the machine's own address: below a plugin's host, /api is the plugin's.
+        if scope["type"] == "http" and path.startswith(PREFIX + "/") and _own(scope, origin):
+            await control({**scope, "path": path[len(PREFIX) :], "raw_path": None}, receive, send)
+        else:
+            await gateway(scope, receive, send)
+
+    return both, publisher
+
+
+def _own(scope: Any, origin: str) -> bool:
+    host = next((value.decode("latin-1") for key, value in scope["headers"] if key == b"host"), "")
+    port = origin.rpartition(":")[2]
+    return host.lower() in (f"localhost:{port}", f"127.0.0.1:{port}")

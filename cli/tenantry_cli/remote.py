@@ -1,0 +1,49 @@
+"""Publishing to a control plane, as the terminal shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tenantry_registry import bundle as bundles
+from tenantry_registry import names
+
+from tenantry_cli.control import Control, Refused
+from tenantry_cli.folder import PluginFolder
+from tenantry_cli.output import Terminal, short
+from tenantry_cli.publishing import WORDS, show_findings
+from tenantry_cli.settings import CliSettings
+
+
+def publish(
+    folder: Path, *, tenant: str | None, to: str | None, as_json: bool, force: bool, preview_days: float | None = None
+) -> int:
+    """Pack `folder` and publish it there. Returns the exit code. Raises: PlatformError, of the publish too."""
+    terminal = Terminal.beside(as_json)
+    opened, control = PluginFolder.open(folder), Control(to)
+    who = tenant or control.get("/whoami")["tenant"] or CliSettings().tenant
+    name = names.Name(names.tenant(who), opened.plugin)
+
+    def step(one: dict[str, Any]) -> None:
+        aside = f"{one['seconds']:.1f} s" if one["seconds"] >= 0.05 else ""
+        terminal.step(WORDS.get(one["code"], one["code"]), one["text"], aside)
+
+    try:
+        ended = control.publish(str(name), bundles.pack(opened.path), force=force, preview_days=preview_days, step=step)
+    except Refused as refused:
+        show_findings(terminal, refused.findings)
+        raise
+    result = ended["result"]
+    show_findings(terminal, result["findings"])
+    if as_json:
+        terminal.answer({"tenant": name.tenant, "plugin": name.plugin, "release": ended["digest"], **result})
+        return 0
+    previous = result["previous"]
+    if preview_days is not None:
+        terminal.step("preview", f"…/v/{ended['digest'][:12]}/mcp", f"for {preview_days:g} days", style="bold")
+        terminal.next(f"platform publish {folder} --to {control.url}")
+        return 0
+    terminal.step("live", f"{name} {short(ended['digest'])}", style="bold")
+    if previous and result["changed"]:
+        terminal.step("", f"was {short(previous)}; go back with: platform rollback {name} --to {control.url}")
+    return 0
