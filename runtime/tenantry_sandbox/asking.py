@@ -4,6 +4,7 @@ The eras are "2025" (initialize, then requests; here without a session wherever 
 (every request says its revision and what the client can do).
 """
 
+import base64
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from tenantry_sandbox.faults import LoadError
 
 HANDSHAKE = "2025-11-25"
 STATELESS = "2026-07-28"
-ERAS = {"2025": HANDSHAKE, "2026": STATELESS}
+REVISIONS = {"2025": HANDSHAKE, "2026": STATELESS}  # what each era is asked in when describing
 CLIENT = {"name": "tenantry", "version": "1"}
 UI = "io.modelcontextprotocol/ui"
 CAPABILITIES = {"extensions": {UI: {"mimeTypes": ["text/html;profile=mcp-app"]}}}
@@ -35,6 +36,8 @@ DYNAMIC = {
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 META = "io.modelcontextprotocol/"
 
+Params = Mapping[str, Any]
+
 
 class Speaker:
     """Speaks MCP with one app. Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
@@ -50,7 +53,7 @@ class Speaker:
     def describe(self) -> dict[str, Any]:
         """Ask everything that can be known before a call, in both eras."""
         answers: dict[str, dict[str, Any]] = {"2025": {"initialize": self.greeting}}
-        discovered, _ = self.ask("server/discover", {}, "2026", CLIENT, CAPABILITIES)
+        discovered, _ = self.ask("server/discover", {}, STATELESS, CLIENT, CAPABILITIES)
         if "result" in discovered:
             answers["2026"] = {"server/discover": discovered}
         dynamic: set[str] = set()
@@ -59,24 +62,22 @@ class Speaker:
             for method, (key, capability) in LISTS.items():
                 if capability in capabilities:
                     said[method] = self._whole_list(method, key, era)
-            said["resources/read"] = {uri: self._read(uri, era) for uri in _templates(said)}
+            said["resources/read"] = {
+                uri: self.ask("resources/read", {"uri": uri}, REVISIONS[era], CLIENT, CAPABILITIES)[0]
+                for uri in _templates(said)
+            }
             dynamic |= {method for method, capability in DYNAMIC.items() if capability in capabilities}
         return {"kind": "asgi", "protocol": 1, "answers": answers, "dynamic": sorted(dynamic)}
 
     def ask(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        era: str,
-        client: Mapping[str, Any],
-        capabilities: Mapping[str, Any],
+        self, method: str, params: Params, revision: str, client: Params, capabilities: Params
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it."""
-        headers = [("mcp-protocol-version", ERAS[era])]
-        if era == "2026":
+        headers = [("mcp-protocol-version", revision)]
+        if revision >= STATELESS:
             meta = {
                 **params.get("_meta", {}),
-                f"{META}protocolVersion": STATELESS,
+                f"{META}protocolVersion": revision,
                 f"{META}clientCapabilities": capabilities,
                 f"{META}clientInfo": client,
             }
@@ -85,7 +86,7 @@ class Speaker:
             if method in NAMED:
                 headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
             return self._rpc(method, params, headers)
-        session = self._shake_hands(client, capabilities) if self.keeps_sessions else []
+        session = self._shake_hands(revision, client, capabilities) if self.keeps_sessions else []
         try:
             return self._rpc(method, params, [*headers, *session])
         finally:
@@ -101,10 +102,10 @@ class Speaker:
         self._seconds = seconds
         return self
 
-    def pass_on(self, method: str, headers: list[tuple[str, str]], body: bytes, era: str) -> Response:
+    def pass_on(self, method: str, headers: list[tuple[str, str]], body: bytes, revision: str) -> Response:
         """A client's own request; a server that keeps sessions gets one made for it."""
-        if era == "2025" and self.keeps_sessions and method == "POST":
-            session = self._shake_hands(CLIENT, CAPABILITIES)
+        if revision < STATELESS and self.keeps_sessions and method == "POST":
+            session = self._shake_hands(revision or HANDSHAKE, CLIENT, CAPABILITIES)
             try:
                 return self.send(method, [*headers, *session], body)
             finally:
@@ -115,10 +116,10 @@ class Speaker:
         heard = []
         for path in paths:
             self.path = path
-            response = self._post(_initialize(CLIENT, CAPABILITIES), [])
+            response = self._post(_initialize(HANDSHAKE, CLIENT, CAPABILITIES), [])
             if response.status in (307, 308):  # /mcp -> /mcp/ of a mounted app
                 self.path = f"{path}/"
-                response = self._post(_initialize(CLIENT, CAPABILITIES), [])
+                response = self._post(_initialize(HANDSHAKE, CLIENT, CAPABILITIES), [])
             answer, _ = _parse(response)
             if "result" in answer:
                 self.greeting = answer
@@ -137,10 +138,10 @@ class Speaker:
             "Serve Streamable HTTP at /mcp, or name the server object itself as the entrypoint.",
         )
 
-    def _shake_hands(self, client: Mapping[str, Any], capabilities: Mapping[str, Any]) -> list[tuple[str, str]]:
-        response = self._post(_initialize(client, capabilities), [])
+    def _shake_hands(self, revision: str, client: Params, capabilities: Params) -> list[tuple[str, str]]:
+        response = self._post(_initialize(revision, client, capabilities), [])
         session = [(name, value) for name, value in response.headers if name == "mcp-session-id"]
-        headers = [("mcp-protocol-version", HANDSHAKE), *session]
+        headers = [("mcp-protocol-version", revision), *session]
         self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, headers)
         return session
 
@@ -153,32 +154,29 @@ class Speaker:
         return self.send("POST", [ACCEPT, ("content-type", "application/json"), *headers], json.dumps(message).encode())
 
     def _whole_list(self, method: str, key: str, era: str) -> dict[str, Any]:
-        answer, _ = self.ask(method, {}, era, CLIENT, CAPABILITIES)
+        answer, _ = self.ask(method, {}, REVISIONS[era], CLIENT, CAPABILITIES)
         entries = answer.get("result", {}).get(key, [])
         for _page in range(PAGES):
             cursor = answer.get("result", {}).pop("nextCursor", None)
             if cursor is None:
                 break
-            more, _ = self.ask(method, {"cursor": cursor}, era, CLIENT, CAPABILITIES)
+            more, _ = self.ask(method, {"cursor": cursor}, REVISIONS[era], CLIENT, CAPABILITIES)
+            if "result" not in more:
+                return more
             entries += more["result"][key]
             answer["result"]["nextCursor"] = more["result"].get("nextCursor")
         return answer
 
-    def _read(self, uri: str, era: str) -> dict[str, Any]:
-        return self.ask("resources/read", {"uri": uri}, era, CLIENT, CAPABILITIES)[0]
-
 
 def encoded(value: str) -> str:
     """A header's value as the 2026 revision wants it: base64 where it is not plain."""
-    import base64
-
     if value.isascii() and value.isprintable() and value == value.strip():
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
-def _initialize(client: Mapping[str, Any], capabilities: Mapping[str, Any]) -> dict[str, Any]:
-    params = {"protocolVersion": HANDSHAKE, "capabilities": capabilities, "clientInfo": client}
+def _initialize(revision: str, client: Params, capabilities: Params) -> dict[str, Any]:
+    params = {"protocolVersion": revision, "capabilities": capabilities, "clientInfo": client}
     return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
 
 

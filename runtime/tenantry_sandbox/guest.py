@@ -14,7 +14,11 @@ class Guest:
 
     def __init__(self, hosted: Hosted, seconds: float) -> None:
         self._app = App(hosted.app, hosted.host)
-        self._speaker = Speaker(self._app, hosted.paths, seconds)
+        try:
+            self._speaker = Speaker(self._app, hosted.paths, seconds)
+        except BaseException:
+            self._app.close()
+            raise
 
     def describe(self) -> dict[str, Any]:
         """What the server says of itself in both eras."""
@@ -26,10 +30,13 @@ class Guest:
         params = call["params"]
         if call["method"] == "http":
             return {"result": _http(speaker, params)}
-        era = "2026" if call.get("revision", STATELESS) >= STATELESS else "2025"
         client = call.get("client") or {}
         answer, notifications = speaker.ask(
-            call["method"], params, era, client.get("info") or CLIENT, client.get("capabilities") or {}
+            call["method"],
+            params,
+            call.get("revision") or STATELESS,
+            client.get("info") or CLIENT,
+            client.get("capabilities") or {},
         )
         for notification in notifications:
             session.notify(notification["method"], notification["params"])
@@ -45,7 +52,6 @@ class Guest:
 def _http(speaker: Speaker, request: dict[str, Any]) -> dict[str, Any]:
     headers = request.get("headers", {})
     pairs = [(name, value) for name, value in (headers.items() if isinstance(headers, dict) else headers)]
-    version = next((value for name, value in pairs if name.lower() == "mcp-protocol-version"), "")
-    era = "2026" if version >= STATELESS else "2025"
-    response = speaker.pass_on(request.get("method", "POST"), pairs, request.get("body", "").encode(), era)
+    revision = next((value for name, value in pairs if name.lower() == "mcp-protocol-version"), "")
+    response = speaker.pass_on(request.get("method", "POST"), pairs, request.get("body", "").encode(), revision)
     return {"status": response.status, "headers": [list(pair) for pair in response.headers], "body": response.text}

@@ -25,6 +25,8 @@ class Output:
             for number in STREAMS.values():
                 with tempfile.TemporaryFile(buffering=0) as file:
                     os.dup2(file.fileno(), number)
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # in order, and not lost in a crash
         self._flush()
 
     def begin(self) -> None:

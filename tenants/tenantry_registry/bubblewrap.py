@@ -19,6 +19,7 @@ from typing import Final
 
 PROBE_SECONDS: Final = 10.0
 TMP_BYTES: Final = 536_870_912  # what /tmp of a Lambda function holds by default
+SHARED_BYTES: Final = 67_108_864  # of /dev/shm: semaphores of multiprocessing, not data
 SYSTEM: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 NETWORK: Final = (
     *("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/ssl", "/etc/ca-certificates", "/etc/pki"),
@@ -32,20 +33,35 @@ ETC: Final = (
     "/etc/alternatives",
     "/etc/mime.types",
 )
+OWN: Final = (
+    *("--proc", "/proc", "--dev", "/dev", "--size", str(SHARED_BYTES), "--tmpfs", "/dev/shm"),
+    *("--size", str(TMP_BYTES), "--tmpfs", "/tmp"),
+)
 WALLS: Final = (
     *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--disable-userns"),
     *("--die-with-parent", "--hostname", "sandbox", "--cap-drop", "ALL"),
 )
+# The root is a file system in memory without a bound; and as root, /proc/sys could be written though no capability is
+# left: the kernel asks for the user there, and core_pattern would run a program outside.
+READ_ONLY: Final = ("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/")
 
 
 @cache
 def usable() -> str:
     """The path of a bubblewrap that works here, or nothing: it may be missing, or namespaces may be forbidden."""
-    program = shutil.which("bwrap")
+    return find(os.environ.get("PATH", os.defpath))
+
+
+def find(path: str) -> str:
+    """`usable`, looked for on `path`."""
+    program = shutil.which("bwrap", path=path)
     if program is None:
         return ""
     tried = subprocess.run(
-        [program, *WALLS, *_root(), "--unshare-net", "true"], capture_output=True, timeout=PROBE_SECONDS, check=False
+        [program, *WALLS, *_root(), "--unshare-net", *READ_ONLY, "true"],
+        capture_output=True,
+        timeout=PROBE_SECONDS,
+        check=False,
     )
     return program if tried.returncode == 0 else ""
 
@@ -57,6 +73,7 @@ def command(program: str, *, readable: Iterable[Path], bundle: Path, network: bo
     return [
         *(program, *WALLS, *_root(), *shown),
         *(net if network else ["--unshare-net"]),
+        *READ_ONLY,
         *("--chdir", str(bundle)),
     ]
 
@@ -74,4 +91,4 @@ def _root() -> list[str]:
         elif os.path.isdir(path):
             system += ["--ro-bind", path, path]
     etc = [argument for path in ETC for argument in ("--ro-bind-try", path, path)]
-    return [*system, *etc, "--proc", "/proc", "--dev", "/dev", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+    return [*system, *etc, *OWN]

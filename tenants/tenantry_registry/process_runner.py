@@ -18,7 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from tenantry_registry import bubblewrap, kit_folder, runner_wire
+from tenantry_registry import bubblewrap as walls
+from tenantry_registry import kit_folder, runner_wire
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.objects import Kind, Objects
 from tenantry_registry.process_pool import Pool
@@ -47,7 +48,8 @@ class ProcessRunner:
     author's environment and packages. `debug`: workers keep the terminal, so that a breakpoint works; nothing is
     limited or killed. `isolate`: "bubblewrap" insists on it, "none" goes without, "auto" takes it where it works.
     `spare`: keep one worker ready that has imported the kit but no plugin, which makes the first use of a release fast
-    (not with bubblewrap). `environ`: what a worker's environment starts with.
+    (not with bubblewrap). `environ`: what a worker's environment starts with. `patience`: seconds
+    in the queue. `bubblewrap`: its path, "" for none; by default the one that works here, if any.
     """
 
     def __init__(
@@ -63,6 +65,8 @@ class ProcessRunner:
         spare: bool = False,
         environ: Mapping[str, str] | None = None,
         limits: Mapping[str, int] = LIMITS,
+        patience: float = QUEUE_SECONDS,
+        bubblewrap: str | None = None,
     ) -> None:
         self._objects = objects
         self._folder = folder
@@ -70,7 +74,9 @@ class ProcessRunner:
         self._debug = debug
         self._isolate = "none" if debug else isolate
         self._environ = environ if environ is not None else (os.environ if python else PLAIN_ENVIRON)
+        self._bubblewrap = walls.usable() if bubblewrap is None else bubblewrap
         self._limits = {} if debug else limits
+        self._patience = None if debug else patience
         self._unpacked = Unpacked(objects, folder / "bundles")
         self._pool = Pool(workers=workers, per_release=1 if debug else per_release)
         self._keeps_spare = spare and not debug
@@ -81,13 +87,13 @@ class ProcessRunner:
         """Whether workers are walled off. Raises: PlatformError `sandbox.no-bubblewrap` where that was insisted on."""
         if self._isolate == "none":
             return False
-        if not bubblewrap.usable() and self._isolate == "bubblewrap":
+        if not self._bubblewrap and self._isolate == "bubblewrap":
             raise PlatformError(
                 "sandbox.no-bubblewrap",
                 "bubblewrap is missing, or this machine forbids it to make namespaces.",
                 "Install the package bubblewrap, or trust every tenant with all that this user can read.",
             )
-        return bool(bubblewrap.usable())
+        return bool(self._bubblewrap)
 
     async def describe(self, release: Release) -> dict[str, Any]:
         """Ask the release's code what it offers. Raises: as Runner says."""
@@ -116,8 +122,7 @@ class ProcessRunner:
 
         room = {name: int(slot["max_bytes"]) for name, slot in slots.items()}
         seconds = None if self._debug else release.timeout
-        patience = None if self._debug else QUEUE_SECONDS
-        worker = await self._pool.take(_key(release), lambda: self._start(release, folder), patience)
+        worker = await self._pool.take(_key(release), lambda: self._start(release, folder), self._patience)
         usable = False
         try:
             reply = await worker.ask(event, seconds, room, store)
@@ -153,11 +158,11 @@ class ProcessRunner:
         command = [python, *own, "-X", "utf8"]
         if isolated and release is not None:
             needed = [sandbox, kit, *kit_folder.sources().values()]
-            prefixes = _prefixes(self._python) if self._python else bubblewrap.interpreter()
-            walls = bubblewrap.command(
-                bubblewrap.usable(), readable=[*prefixes, *needed], bundle=folder, network=release.egress == "public"
+            prefixes = _prefixes(self._python) if self._python else walls.interpreter()
+            around = walls.command(
+                self._bubblewrap, readable=[*prefixes, *needed], bundle=folder, network=release.egress == "public"
             )
-            command = [*walls, *command]
+            command = [*around, *command]
         start = {
             "kit": [str(kit)],
             "bare": self._python is None,

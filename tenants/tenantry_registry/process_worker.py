@@ -113,7 +113,10 @@ class Worker:
                 worker.warmed = frozenset(json.loads(hello)["warmed"])
         except (OSError, EOFError, TimeoutError, ValueError) as error:
             await worker.kill()
-            raise SandboxError("sandbox.refused", "No worker could be started.", stderr=worker.said(1)) from error
+            raise worker._last_words("sandbox.refused", "No worker could be started.", "") from error
+        except BaseException:  # whoever wanted it has left
+            await worker.kill()
+            raise
         return worker
 
     async def ask(

@@ -1,0 +1,5 @@
+"""Defines a server and starts nothing."""
+
+from mcp.server import MCPServer
+
+mcp = MCPServer("defined")

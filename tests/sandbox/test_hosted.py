@@ -1,0 +1,215 @@
+"""Servers that were not written with the kit, hosted unchanged, in worker processes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tenantry_registry import bundle, vendor
+from tenantry_registry.names import Name
+from tenantry_registry.objects import ZIP
+from tenantry_registry.process_runner import ProcessRunner
+from tenantry_registry.runners import Call, Release
+
+HOSTED = Path(__file__).parent / "hosted"
+
+
+class Hosting:
+    """Runs entrypoints of the folder `hosted`, in one worker each."""
+
+    def __init__(self, runner: ProcessRunner, release: Release) -> None:
+        self._runner = runner
+        self._release = release
+
+    def _of(self, entrypoint: str) -> Release:
+        release = self._release
+        return Release(release.name, release.digest, entrypoint, release.bundle)
+
+    async def describe(self, entrypoint: str) -> dict[str, Any]:
+        reply = await self._runner.describe(self._of(entrypoint))
+        assert "description" in reply, reply
+        return reply["description"]
+
+    async def refused(self, entrypoint: str) -> dict[str, Any]:
+        return (await self._runner.describe(self._of(entrypoint)))["error"]
+
+    async def call(
+        self, entrypoint: str, method: str, revision: str = "2026-07-28", /, **params: Any
+    ) -> dict[str, Any]:
+        return await self._runner.call(self._of(entrypoint), Call(method, params, revision=revision))
+
+
+@pytest.fixture
+async def hosting(objects, make_runner: Callable[..., ProcessRunner], request: pytest.FixtureRequest) -> Hosting:
+    """With the packages of this environment, or of the requirements that the test names."""
+    wanted = getattr(request, "param", None)
+    extra, settings = {}, {"python": sys.executable}
+    if wanted:
+        cache = request.config.cache.mkdir("vendored")
+        asked = vendor.Requirements("asked", wanted)
+        extra, settings = vendor.vendor(HOSTED, asked, vendor.HOST, cache).files(), {}
+    packed = bundle.pack(HOSTED, extra)
+    digest = bundle.digest(packed)
+    await objects.put_once("bundles/hosted.zip", packed, ZIP)
+    return Hosting(make_runner(**settings), Release(Name("acme", "hosted"), digest, "", "bundles/hosted.zip"))
+
+
+def names(answer: dict[str, Any], key: str) -> list[str]:
+    return [entry["name"] for entry in answer["result"][key]]
+
+
+async def test_an_mcpserver_is_asked_in_both_eras_and_called_in_either(hosting: Hosting) -> None:
+    described = await hosting.describe("sdk2:mcp")
+    assert described["kind"] == "asgi"
+    assert described["dynamic"] == ["prompts/get", "resources/read", "tools/call"]
+    for era in ("2025", "2026"):
+        said = described["answers"][era]
+        assert names(said["tools/list"], "tools") == ["animals", "slow"]
+        assert names(said["prompts/list"], "prompts") == ["greet"]
+        read = said["resources/read"]["ui://zoo/animals.html"]["result"]["contents"][0]
+        assert read["text"] == "<!doctype html><title>Animals</title>"
+        assert list(said["resources/read"]) == ["ui://zoo/animals.html"]
+    assert described["answers"]["2025"]["initialize"]["result"]["protocolVersion"] == "2025-11-25"
+    assert described["answers"]["2026"]["server/discover"]["result"]["supportedVersions"] == ["2026-07-28"]
+    new = await hosting.call("sdk2:mcp", "tools/call", name="animals", arguments={"count": 2})
+    old = await hosting.call("sdk2:mcp", "tools/call", "2025-06-18", name="animals", arguments={"count": 3})
+    assert (new["result"]["structuredContent"], new["result"]["resultType"]) == ({"count": 2}, "complete")
+    assert (old["result"]["structuredContent"], "resultType" in old["result"]) == ({"count": 3}, False)
+    assert new["stdout"] == "counted\n"
+
+
+async def test_notifications_of_a_hosted_call_come_with_its_result(hosting: Hosting) -> None:
+    reply = await hosting.call("sdk2:mcp", "tools/call", name="slow", arguments={}, _meta={"progressToken": 7})
+    assert [note["params"]["message"] for note in reply["notifications"]] == ["half"]
+    assert reply["notifications"][0]["params"]["progressToken"] == 7
+
+
+async def test_prompts_resources_and_errors_of_a_hosted_server_are_its_own(hosting: Hosting) -> None:
+    prompt = await hosting.call("sdk2:mcp", "prompts/get", name="greet", arguments={"name": "Ädä"})
+    assert prompt["result"]["messages"][0]["content"]["text"] == "Hello Ädä"
+    read = await hosting.call("sdk2:mcp", "resources/read", "2025-11-25", uri="zoo://about")
+    assert read["result"]["contents"][0]["text"] == "A zoo."
+    wrong = await hosting.call("sdk2:mcp", "resources/read", uri="zoo://nowhere")
+    assert wrong["protocol_error"]["code"] == -32602
+
+
+async def test_all_pages_of_a_list_are_joined(hosting: Hosting) -> None:
+    described = await hosting.describe("sdk2:low")
+    for era in ("2025", "2026"):
+        listed = described["answers"][era]["tools/list"]
+        assert names(listed, "tools") == ["tool0", "tool1", "tool2", "tool3"]
+        assert "nextCursor" not in listed["result"]
+    called = await hosting.call("sdk2:low", "tools/call", name="tool3")
+    assert called["result"]["content"][0]["text"] == "called tool3"
+
+
+async def test_a_server_that_insists_on_sessions_gets_one_for_each_call(hosting: Hosting) -> None:
+    await hosting.describe("sdk2:stateful_app")
+    for _ in range(2):
+        called = await hosting.call("sdk2:stateful_app", "tools/call", "2025-06-18", name="remember", arguments={})
+        assert called["result"]["content"][0]["text"] == "remembered"
+
+
+async def test_an_app_that_mounts_its_server_is_found_and_its_lifespan_is_entered_once(hosting: Hosting) -> None:
+    described = await hosting.describe("sdk2:mounted")
+    assert names(described["answers"]["2026"]["tools/list"], "tools") == ["animals", "slow"]
+    request = {"path": "/entered", "headers": [["MCP-Protocol-Version", "2025-11-25"]], "body": "not json"}
+    passed = await hosting.call("sdk2:mounted", "http", **request)
+    assert passed["result"]["status"] in (400, 406), "only the MCP endpoint is ever reached, whatever path is asked"
+
+
+async def test_an_http_request_is_passed_on_whole(hosting: Hosting) -> None:
+    body = '{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"animals","arguments":{"count":1}}}'
+    headers = {
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        "MCP-Protocol-Version": "2025-11-25",
+        "Host": "evil.example",
+        "Origin": "https://chatgpt.com",
+        "Connection": "close",
+    }
+    for entrypoint in ("sdk2:mcp", "sdk2:mounted"):
+        reply = (await hosting.call(entrypoint, "http", method="POST", headers=headers, body=body))["result"]
+        assert reply["status"] == 200
+        assert dict(reply["headers"])["content-type"].startswith("text/event-stream")
+        assert '"id":"x"' in reply["body"]
+        assert not {"set-cookie", "content-length", "date", "server"} & {name for name, _ in reply["headers"]}
+
+
+async def test_an_app_without_an_mcp_endpoint_is_refused(hosting: Hosting) -> None:
+    error = await hosting.refused("sdk2:nothing")
+    assert error["code"] == "plugin.no-mcp"
+    assert "/mcp: 404" in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("script", "server"),
+    [
+        ("main_guard", "script"),
+        ("async_low", "low script"),
+        ("with_uvicorn", "uvicorn script"),
+        ("uvicorn_server", "zoo"),
+        ("only_defines", "defined"),
+    ],
+)
+async def test_a_script_that_runs_its_server_is_hosted(hosting: Hosting, script: str, server: str) -> None:
+    described = await hosting.describe(f"scripts/{script}.py")
+    assert described["answers"]["2025"]["initialize"]["result"]["serverInfo"]["name"] == server
+
+
+async def test_a_script_keeps_its_own_main_module(hosting: Hosting) -> None:
+    called = await hosting.call("scripts/main_guard.py", "tools/call", name="add", arguments={"a": 2, "b": 3})
+    assert called["result"]["structuredContent"] == {"total": 5}
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "told"),
+    [
+        ("no_server", "plugin.entrypoint", "started no server"),
+        ("exits", "plugin.import", "SystemExit: not like this"),
+        ("missing", "plugin.entrypoint", "has no file missing.py"),
+    ],
+)
+async def test_a_script_without_a_server_is_refused(hosting: Hosting, script: str, code: str, told: str) -> None:
+    error = await hosting.refused(f"scripts/{script}.py")
+    assert error["code"] == code
+    assert told in error["message"]
+
+
+@pytest.mark.parametrize("hosting", ["mcp<2"], indirect=True)
+async def test_servers_of_the_first_sdk_are_hosted_as_they_are(hosting: Hosting) -> None:
+    described = await hosting.describe("sdk1:mcp")
+    assert list(described["answers"]) == ["2025"], "it knows nothing of the other era"
+    said = described["answers"]["2025"]
+    assert said["tools/list"]["result"]["tools"] == [
+        {
+            "name": "board",
+            "inputSchema": {"type": "object"},
+            "_meta": {"openai/outputTemplate": "ui://widget/board.html"},
+        }
+    ]
+    read = said["resources/read"]["ui://widget/board.html"]["result"]["contents"][0]
+    assert (read["mimeType"], read["text"]) == ("text/html+skybridge", "<b>Board</b>")
+    moved = await hosting.call("sdk1:mcp", "tools/call", "2025-11-25", name="board", arguments={"to": 1})
+    assert moved["result"]["structuredContent"] == {"moved": True}
+    for entrypoint, tool, arguments in (("sdk1:app", "add", {"a": 1, "b": 2}), ("sdk1:low", "low", {})):
+        await hosting.describe(entrypoint)
+        called = await hosting.call(entrypoint, "tools/call", "2025-06-18", name=tool, arguments=arguments)
+        assert not called["result"].get("isError"), called
+    own_host = await hosting.describe("sdk1:own_host")
+    assert own_host["answers"]["2025"]["initialize"]["result"]["serverInfo"]["name"] == "own host"
+
+
+@pytest.mark.parametrize("hosting", ["fastmcp>=4,<5"], indirect=True)
+async def test_servers_of_fastmcp_4_are_hosted_as_they_are(hosting: Hosting) -> None:
+    described = await hosting.describe("fast4:mcp")
+    assert {"2025", "2026"} == {*described["answers"]}
+    assert described["answers"]["2025"]["initialize"]["result"]["instructions"] == "Counts."
+    read = described["answers"]["2026"]["resources/read"]["ui://fast/view.html"]
+    assert read["result"]["contents"][0]["text"] == "<p>view</p>"
+    for entrypoint in ("fast4:mcp", "fast4:app"):
+        called = await hosting.call(entrypoint, "tools/call", name="count", arguments={"words": ["a", "b"]})
+        assert called["result"]["structuredContent"] == {"count": 2}
