@@ -18,7 +18,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_gateway import door, headers, notices, pending
 from tenantry_gateway.edition import Edition
 from tenantry_gateway.results import error_result, finish
-from tenantry_gateway.revisions import HANDSHAKE, STATELESS
+from tenantry_gateway.revisions import HANDSHAKE, NEWEST_HANDSHAKE, STATELESS
 from tenantry_gateway.turn import Desk, Reply, Turn
 from tenantry_gateway.wire import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, Refusal, dump
 from tenantry_gateway.work import Done, Work, failed, missing, run
@@ -31,11 +31,14 @@ async def call_tool(desk: Desk, turn: Turn) -> Reply:
     """tools/call."""
     params = turn.message.params
     tool = turn.edition.tools.get(_name(params, "tool"))
-    if tool is None:
-        raise Refusal(INVALID_PARAMS, f"There is no tool {str(params['name'])[:80]!r}.")
     arguments = params.get("arguments", {})
-    if not isinstance(arguments, dict):
+    guest = turn.edition.guest  # which says for itself what it does not know and does not take
+    if tool is None and not guest:
+        raise Refusal(INVALID_PARAMS, f"There is no tool {str(params['name'])[:80]!r}.")
+    if not isinstance(arguments, dict) and not guest:
         raise Refusal(INVALID_PARAMS, "arguments must be an object.")
+    if tool is None or not isinstance(arguments, dict):
+        return await pass_on(desk, turn)
     if turn.message.era == STATELESS:
         headers.check_parameters(turn.request, tool.entry["inputSchema"], arguments, turn.message.id)
     level = notices.level_of(turn.message)
@@ -43,6 +46,8 @@ async def call_tool(desk: Desk, turn: Turn) -> Reply:
     denied = door.refused(turn, tool.entry)
     if denied is not None:
         return await conclude(desk, turn, work, Done(denied, facts={"code": "auth.required"}), level)
+    if guest:
+        return await pass_on(desk, turn)
     try:
         wrong = tool.wrong_arguments(arguments)
     except PlatformError as error:
@@ -50,7 +55,8 @@ async def call_tool(desk: Desk, turn: Turn) -> Reply:
     if wrong:
         done = error_result(f"The arguments of {tool.name} are not valid. " + "; ".join(wrong), "arguments.invalid")
     else:
-        done = await run(desk, await _resume(desk, turn, work))
+        work = await _resume(desk, turn, work)
+        done = await run(desk, work)
     return await conclude(desk, turn, work, done, level)
 
 
@@ -58,6 +64,8 @@ async def get_prompt(desk: Desk, turn: Turn) -> Reply:
     """prompts/get."""
     params = turn.message.params
     entry = turn.edition.prompts.get(_name(params, "prompt"))
+    if turn.edition.guest:
+        return await pass_on(desk, turn)
     if entry is None:
         raise Refusal(INVALID_PARAMS, f"There is no prompt {str(params['name'])[:80]!r}.")
     arguments = params.get("arguments") or {}
@@ -66,22 +74,27 @@ async def get_prompt(desk: Desk, turn: Turn) -> Reply:
     for argument in entry.get("arguments") or ():
         if argument.get("required") and argument["name"] not in arguments:
             raise Refusal(INVALID_PARAMS, f"The prompt {entry['name']} needs the argument {argument['name']}.")
-    work = _work(turn, {**params, "arguments": arguments})
-    level = notices.level_of(turn.message)
-    return await conclude(desk, turn, work, await run(desk, await _resume(desk, turn, work)), level)
+    return await _run(desk, turn, _work(turn, {**params, "arguments": arguments}))
 
 
-async def read_dynamic(desk: Desk, turn: Turn) -> Reply:
-    """resources/read of what only tenant code knows."""
-    work = _work(turn, turn.message.params)
+async def pass_on(desk: Desk, turn: Turn) -> Reply:
+    """Whatever only tenant code knows: a dynamic resource, and all that a guest (a server that was not written with
+    the kit) is asked, which checks and answers in its own way."""
+    return await _run(desk, turn, _work(turn, turn.message.params))
+
+
+async def _run(desk: Desk, turn: Turn, work: Work) -> Reply:
     level = notices.level_of(turn.message)
-    return await conclude(desk, turn, work, await run(desk, await _resume(desk, turn, work)), level)
+    work = await _resume(desk, turn, work)
+    return await conclude(desk, turn, work, await run(desk, work), level)
 
 
 async def complete(desk: Desk, turn: Turn) -> Reply:
     """completion/complete."""
     if "completions" not in turn.edition.capabilities(turn.message.era):
         raise Refusal(METHOD_NOT_FOUND, "This server completes nothing.")
+    if turn.edition.guest:
+        return await pass_on(desk, turn)
     params = turn.message.params
     reference, argument = params.get("ref"), params.get("argument")
     if not isinstance(reference, dict) or not isinstance(argument, dict):
@@ -113,7 +126,10 @@ def _check_reference(edition: Edition, reference: Mapping[str, Any]) -> None:
 
 
 def _work(turn: Turn, params: Mapping[str, Any]) -> Work:
-    return Work(turn.site, turn.edition, turn.message.method, params, turn.message.revision, turn.client, turn.user)
+    revision = turn.message.revision
+    if turn.edition.guest and turn.message.era == STATELESS and STATELESS not in turn.edition.manifest.answers:
+        revision = NEWEST_HANDSHAKE  # the guest speaks no other; what it says is translated on the way out
+    return Work(turn.site, turn.edition, turn.message.method, params, revision, turn.client, turn.user)
 
 
 def _digest(work: Work) -> str:
@@ -129,7 +145,7 @@ def _bound(turn: Turn) -> str:
 async def _resume(desk: Desk, turn: Turn, work: Work) -> Work:
     """The work with what the client answered, on the release where it began. Raises: Refusal."""
     params = turn.message.params
-    if turn.message.era == HANDSHAKE:
+    if turn.message.era == HANDSHAKE or turn.edition.guest:
         return work
     given, sealed = params.get("inputResponses", {}), params.get("requestState")
     if not isinstance(given, dict) or not all(isinstance(value, dict) for value in given.values()):

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tenantry_registry.errors import PlatformError
 
 from tenantry_gateway import clients, pending, wire
+from tenantry_gateway.calls import pass_on
 from tenantry_gateway.edition import Edition
 from tenantry_gateway.methods import METHODS
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
@@ -72,6 +73,8 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
     facts: Mapping[str, Any] = {}
     try:
         handler = METHODS.get((turn.message.era, turn.message.method))
+        if handler is None and turn.edition.guest:
+            handler = pass_on  # an extension of its own, perhaps
         if handler is None:
             raise Refusal(METHOD_NOT_FOUND, f"There is no method {turn.message.method[:80]!r} at this revision.")
         reply = await handler(desk, turn)

@@ -106,7 +106,9 @@ class Edition:
         """The entries of a list, as published."""
         field, key = LISTS[method]
         own: Sequence[Mapping[str, Any]] = getattr(self.manifest, field)
-        return own if own or not self.guest else self.said(era, method).get(key, ())
+        if not self.guest or (field == "tools" and self.manifest.auth):  # with the sign-in that plugin.toml adds
+            return own
+        return self.said(era, method).get(key) or own
 
     def said(self, era: str, method: str) -> Mapping[str, Any]:
         """What a guest answered to `method` at publish, in that era or, where it speaks one only, in the other."""
@@ -133,7 +135,8 @@ class Edition:
 
     def capabilities(self, era: str) -> dict[str, Any]:
         """What the server says it can do. Nobody is called back later on a stateless server, so it can't notify."""
-        said = dict(self.manifest.capabilities)
+        greeting = self.said(era, "server/discover") or self.said(HANDSHAKE, "initialize")
+        said = dict(greeting.get("capabilities") or self.manifest.capabilities)
         if era == STATELESS and "resources" in said:
             said["resources"] = {**said["resources"], "subscribe": False}
         return said
@@ -170,9 +173,11 @@ class Face:
     def _pages(self, era: str, method: str) -> list[bytes]:
         _, key = LISTS[method]
         entries = [self.entry(entry, era) for entry in self.edition.entries(era, method)]
+        said = self.edition.said(era, method) if era in self.edition.manifest.answers else {}
+        beside = {name: value for name, value in said.items() if name not in (key, "nextCursor")}
         pages: list[bytes] = []
         for start in range(0, max(len(entries), 1), PAGE):
-            result: dict[str, Any] = {key: entries[start : start + PAGE]}
+            result: dict[str, Any] = {**beside, key: entries[start : start + PAGE]}
             if start + PAGE < len(entries):
                 result["nextCursor"] = self._cursor(method, len(pages) + 1)
             pages.append(self.fill(dump(self.complete(era, result, LIST_TTL, self._scope[method]))))
@@ -204,25 +209,32 @@ class Face:
                 "protocolVersion": revision,
                 "capabilities": self.edition.capabilities(HANDSHAKE),
                 "serverInfo": dict(self.edition.manifest.server),
+                **self._instructions(),
+                **self.edition.said(HANDSHAKE, "initialize"),
             }
-            if self.edition.manifest.instructions:
-                result["instructions"] = self.edition.manifest.instructions
+            result["protocolVersion"] = revision
             made = self._made["initialize", revision] = self.fill(dump(result))
         return made
 
     def discover(self) -> bytes:
         made: bytes | None = self._made.get(("discover", STATELESS))
         if made is None:
+            said = self.edition.said(STATELESS, "server/discover")
             result: dict[str, Any] = {
                 "supportedVersions": list(ALL),
                 "capabilities": self.edition.capabilities(STATELESS),
+                **self._instructions(),
+                "_meta": {SERVER_KEY: dict(self.edition.manifest.server)},
+                **said,
             }
-            if self.edition.manifest.instructions:
-                result["instructions"] = self.edition.manifest.instructions
+            result["supportedVersions"] = list(ALL)
             whole = self.complete(STATELESS, result, LIST_TTL, "public")
-            whole["_meta"] = {SERVER_KEY: dict(self.edition.manifest.server)}
             made = self._made["discover", STATELESS] = self.fill(dump(whole))
         return made
+
+    def _instructions(self) -> dict[str, str]:
+        text = self.edition.manifest.instructions
+        return {"instructions": text} if text else {}
 
     def empty(self, era: str) -> bytes:
         return b"{}" if era == HANDSHAKE else dump(self.complete(era, {}))
@@ -235,10 +247,10 @@ class Face:
         """A finished result as its era has it."""
         if era == HANDSHAKE:
             return dict(result)
-        whole = {**result, "resultType": "complete"}
+        whole: dict[str, Any] = {**result, "resultType": result.get("resultType", "complete")}
         if ttl is not None:
-            whole |= {"ttlMs": ttl, "cacheScope": scope}
-        whole["_meta"] = {**result.get("_meta", {}), SERVER_KEY: self.edition.server}
+            whole = {"ttlMs": ttl, "cacheScope": scope} | whole  # a guest's own word counts
+        whole["_meta"] = {SERVER_KEY: self.edition.server} | result.get("_meta", {})
         return whole
 
     def fill(self, data: bytes) -> bytes:

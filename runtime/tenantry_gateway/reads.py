@@ -9,7 +9,7 @@ from tenantry_registry.errors import StorageDown
 from tenantry_registry.manifest import WidgetEntry
 from tenantry_registry.objects import Objects
 
-from tenantry_gateway.calls import read_dynamic
+from tenantry_gateway.calls import pass_on
 from tenantry_gateway.edition import FOREVER_TTL, LIST_TTL
 from tenantry_gateway.revisions import HANDSHAKE, WIDGET_MIME
 from tenantry_gateway.templates import matches
@@ -45,15 +45,24 @@ async def read(desk: Desk, turn: Turn) -> Reply:
     edition = turn.edition
     fixed = edition.contents(turn.message.era).get(uri)
     if fixed is not None:
-        return Reply(_finish(turn, fixed, LIST_TTL, "public"))
+        return Reply(_fixed(turn, fixed))
     widget = edition.widgets.get(uri) or edition.bare_widgets.get(uri)
     if widget is None and uri.startswith("ui://"):
         widget = await desk.widget_of(turn.site.name, uri)
     if widget is not None:
         return Reply(await _widget(desk, turn, uri, widget))
-    if uri in edition.resources or any(matches(template, uri) for template in edition.templates):
-        return await read_dynamic(desk, turn)
+    if edition.guest or uri in edition.resources or any(matches(template, uri) for template in edition.templates):
+        return await pass_on(desk, turn)
     raise not_found(turn, uri)
+
+
+def _fixed(turn: Turn, result: dict[str, Any]) -> bytes:
+    """A result that is known already. A guest's template is read by its own URI, too, with the client's domain."""
+    contents = result["contents"]
+    if not any(content.get("mimeType") == WIDGET_MIME for content in contents):
+        return _finish(turn, result, LIST_TTL, "public")
+    shown = [{**content, "_meta": turn.face.widget_meta(content.get("_meta") or {})} for content in contents]
+    return _finish(turn, {**result, "contents": shown}, LIST_TTL, "private")
 
 
 def not_found(turn: Turn, uri: str) -> Refusal:

@@ -24,9 +24,10 @@ async def finish(desk: Desk, work: Work, done: Done, era: str) -> dict[str, Any]
     if work.method != "tools/call":
         return result
     tool = work.edition.tools.get(str(work.params.get("name")))
-    result.setdefault("content", [])
+    if not work.edition.guest:
+        result.setdefault("content", [])
     if tool is not None:
-        result = door.completed(work.site, _checked(tool, result))
+        result = door.completed(work.site, result if work.edition.guest else _checked(tool, result))
         _point_at_widgets(work.edition, tool, result)
     if era == HANDSHAKE and not isinstance(result.get("structuredContent", {}), dict):
         del result["structuredContent"]  # objects only, until 2026

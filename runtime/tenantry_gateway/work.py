@@ -76,7 +76,11 @@ async def _attempts(desk: Desk, work: Work) -> Done:
             method=work.method,
             params=work.params,
             revision=work.revision,
-            client={"info": work.client.info, "capabilities": work.client.capabilities},
+            client={
+                "info": work.client.info,
+                "capabilities": work.client.capabilities,
+                "locale": work.client.locale,
+            },
             user=work.user,
             answers=work.answers,
             state=state.values if state else None,
