@@ -91,7 +91,8 @@ def _differences(
     if depth > DEPTH or receiver == sender:
         return
     types, sent_types = _types(receiver), _types(sender)
-    if types and not sent_types <= types | ({"integer"} if "number" in types else set()):
+    taken = types | ({"integer"} if "number" in types else set())
+    if types and (not sent_types or not sent_types <= taken):
         yield f"{where} may be {_either(sent_types)}, not only {_either(types)}"
         return
     yield from _values(receiver, sender, where)
