@@ -30,15 +30,23 @@ class Loopback(httpx2.AsyncHTTPTransport):
         return await super().handle_async_request(request)
 
 
-def http_client(headers: Mapping[str, str] | None = None) -> httpx2.AsyncClient:
-    """An HTTP client that reaches *.localhost."""
+def http_client(
+    headers: Mapping[str, str] | None = None, transport: httpx2.AsyncBaseTransport | None = None
+) -> httpx2.AsyncClient:
+    """An HTTP client that reaches *.localhost, or what `transport` reaches."""
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=ANSWER_SECONDS)
-    return httpx2.AsyncClient(transport=Loopback(), timeout=timeout, headers=dict(headers or {}))
+    return httpx2.AsyncClient(transport=transport or Loopback(), timeout=timeout, headers=dict(headers or {}))
 
 
 @asynccontextmanager
-async def connect(url: str, *, mode: str = "auto", headers: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
-    """The official client, connected. `mode`: auto, legacy, or a revision.
+async def connect(
+    url: str,
+    *,
+    mode: str = "auto",
+    headers: Mapping[str, str] | None = None,
+    transport: httpx2.AsyncBaseTransport | None = None,
+) -> AsyncIterator[Client]:
+    """The official client, connected. `mode`: auto, legacy, or a revision; `transport`: as `http_client`.
 
     Raises: PlatformError `call.unreachable` (nobody answers), `call.not-mcp` (somebody does, but not MCP),
     `call.failed` (a protocol error).
@@ -48,7 +56,7 @@ async def connect(url: str, *, mode: str = "auto", headers: Mapping[str, str] | 
 
     try:
         async with (
-            http_client(headers) as http,
+            http_client(headers, transport) as http,
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             yield client

@@ -26,6 +26,8 @@ COMMANDS = {  # name -> its one line in --help; the file is commands/{name}.py
     "tenants": "Create, list, suspend and delete tenants.",
     "tokens": "Issue, list and revoke tokens.",
     "challenge": "Serve the token by which ChatGPT verifies a plugin's host.",
+    "deploy": "Deploy the whole platform to AWS, or say what that would do.",
+    "destroy": "Take a deployment down; its data stays unless told twice.",
     "doctor": "Say what this machine has, and what is missing for what.",
 }
 REFUSED = 1

@@ -17,12 +17,13 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from tenantry_infra.closed import retention
+from tenantry_infra.environments import CONTROL_PATH
 from tenantry_infra.place import Place
 
 LIVE: Final = "live"
 MILLISECONDS: Final = 29_500  # the function ends at 29 s and answers; the API's own limit is 30,000
 CHALLENGE: Final = "$response.header.x-mcp-challenge"
-CONTROL_PATHS: Final = "ANY /api/{proxy+}"
+CONTROL_ROUTE: Final = f"ANY {CONTROL_PATH}/{{proxy+}}"
 
 ACCESS_LOG: Final = json.dumps(
     {
@@ -58,7 +59,7 @@ class Api(Construct):
         gateway = self._integration("gateway")
         control = self._integration("control")
         self._route("Default", "$default", gateway)
-        self._route("Control", CONTROL_PATHS, control)
+        self._route("Control", CONTROL_ROUTE, control)
         log = logs.LogGroup(
             self,
             "Log",

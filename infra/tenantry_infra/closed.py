@@ -1,9 +1,9 @@
 """The network without a way out, where code of plugins with `egress = "none"` runs.
 
 Two isolated subnets: no internet gateway, no NAT, no peer. One gateway endpoint leads to S3, and its policy names our
-bucket only, for fetching a bundle and putting a file, each by a request that the gateway signed. The resolver of a
-network answers anything to anybody in it, which is a way out by DNS: a firewall lets it resolve the bucket's own name
-and no other. A security group without inbound rules keeps environments apart.
+bucket only: for fetching a bundle or a file, and for uploading one, each by a request that the gateway signed. The
+resolver of a network answers anything to anybody in it, which is a way out by DNS: a firewall lets it resolve the
+bucket's own name and no other. A security group without inbound rules keeps environments apart.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ class ClosedNetwork(Construct):
                     iam.PolicyStatement(
                         principals=[iam.AnyPrincipal()],
                         actions=["s3:GetObject"],
-                        resources=[f"{place.bucket_arn}/bundles/*"],
+                        resources=[f"{place.bucket_arn}/bundles/*", f"{place.bucket_arn}/files/*"],
                     ),
                     iam.PolicyStatement(
                         principals=[iam.AnyPrincipal()],
                         actions=["s3:PutObject"],
-                        resources=[f"{place.bucket_arn}/files/*"],
+                        resources=[f"{place.bucket_arn}/pending/*"],
                     ),
                 ]
             ),

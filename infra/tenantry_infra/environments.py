@@ -26,10 +26,9 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 # Fields whose default is what a function on AWS wants.
-LEFT: Final = frozenset({"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight"})
+LEFT: Final = frozenset({"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight", "link_keys"})
 
-# What one room is told otherwise: the HTTP API leads /api to control, wherever it is asked from.
-OWN: Final[Mapping[str, Mapping[str, str]]] = {"control": {"base_path": "/api"}}
+CONTROL_PATH: Final = "/api"  # which the HTTP API leads to control, wherever it is asked from
 
 ENVIRONMENT_LIMIT: Final = 4096  # bytes of all names and values together; a quota of Lambda
 
@@ -45,28 +44,30 @@ def settings_class(room: str) -> type[BaseSettings] | None:
 
 def offered(place: Place, *, api_host: str, secrets_key: str) -> dict[str, str]:
     """Every value that a function may be told, by field name. Lists are JSON, as pydantic-settings reads them."""
-    public = place.public_url.removeprefix("https://").removeprefix("http://").rstrip("/")
-    hosts = ",".join(f'"{host}"' for host in (public, api_host) if host)
+    public = (place.public_url or f"https://{api_host}").rstrip("/")
+    api = f"https://api.{place.domain}" if place.domain else f"{public}/api"
     return {
         "mode": "production",
         "stage": place.stage.name,
         "store": f"s3://{place.bucket}",
+        "storage": f"https://{place.bucket}.s3.{place.region}.amazonaws.com",
         "region": place.region,
         "base": place.domain,
-        "hosts": f"[{hosts}]",
+        "origin": public,
+        "hosts": f'["{api_host}"]',
         "scheme": "https",
-        "public_url": place.public_url,
+        "api_url": api,
+        "root_path": CONTROL_PATH,
         "origin_secret": secret(place, "origin"),
         "seal_keys": ring(place, "seal"),
-        "link_keys": ring(place, "links"),
         "secrets_key": secrets_key,
         "limits_table": place.name("limits"),
         "usage_table": place.name("usage"),
         "sandbox_public": place.function_arn("sandbox-public"),
         "sandbox_none": place.function_arn("sandbox-closed"),
+        "target": "lambda" if place.stage.target == "lambda" else "",
         "publisher": place.function_arn("publisher"),
-        "gateway_logs": f"/aws/lambda/{place.name('gateway')}",
-        "publisher_logs": f"/aws/lambda/{place.name('publisher')}",
+        "log_group": f"/aws/lambda/{place.name('gateway')}",
     }
 
 
@@ -78,7 +79,6 @@ def environment(room: str, values: Mapping[str, str]) -> dict[str, str]:
     found = settings_class(room)
     if found is None:
         return {}
-    values = {**values, **OWN.get(room, {})}
     prefix = found.model_config.get("env_prefix", "")
     written: dict[str, str] = {}
     for name, field in found.model_fields.items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Duration, RemovalPolicy, Size, Stack
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Size, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_destinations as destinations
@@ -82,6 +82,9 @@ class Functions(Stack):
             function = self.functions[room]
             alias = lambda_.Alias(self, f"{_title(room)}Live", alias_name=LIVE, version=function.current_version)
             self.api.may_call(alias)
+        CfnOutput(self, "ApiUrl", value=f"https://{self.api.host}")
+        CfnOutput(self, "SandboxPublicArn", value=place.function_arn("sandbox-public"))
+        CfnOutput(self, "SandboxClosedArn", value=place.function_arn("sandbox-closed"))
 
     def _role(self, room: str) -> iam.Role:
         return iam.Role(

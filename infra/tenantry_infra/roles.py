@@ -39,15 +39,30 @@ class Permission:
 
 
 SANDBOXES: Final = ("sandbox-public", "sandbox-closed")
-TENANTS_DATA: Final = ("bundles", "releases", "site", "widgets", "plugins", "secrets", "state", "pending", "files")
+# Everything that is kept of a tenant stands below one of these (tenantry_registry.tenants.ROOMS): what erasing empties.
+OF_TENANTS: Final = (
+    "bundles", "releases", "site", "widgets", "plugins", "secrets", "state", "pending", "files", "usage", "uploads",
+    "publishes", "contracts", "tokens", "audit", "logs",
+)  # fmt: skip
 
 PERMISSIONS: Final[Mapping[str, Permission]] = {
     # Reads what it serves; writes files/, state/, pending/ and usage. Signing a download or an upload needs the
     # right that the signed request uses.
     "gateway": Permission(
         objects={
-            READ: ("tenants", "plugins", "releases", "widgets", "site", "bundles", "secrets", "state", "pending",
-                   "files"),
+            READ: (
+                "tenants",
+                "plugins",
+                "releases",
+                "widgets",
+                "site",
+                "bundles",
+                "secrets",
+                "state",
+                "pending",
+                "files",
+                "keys",
+            ),
             WRITE: ("files", "state", "pending"),
             REMOVE: ("pending", "files"),
         },
@@ -59,12 +74,22 @@ PERMISSIONS: Final[Mapping[str, Permission]] = {
     # Writes secrets and can't read them back: neither the object nor the key.
     "control": Permission(
         objects={
-            READ: ("tenants", "tokens", "plugins", "releases", "widgets", "bundles", "audit", "jobs", "files"),
-            WRITE: ("tenants", "tokens", "plugins", "bundles", "secrets", "audit", "jobs"),
-            ERASE: ("tenants", "tokens", *TENANTS_DATA, "jobs"),
+            READ: (
+                "tenants",
+                "tokens",
+                "plugins",
+                "releases",
+                "widgets",
+                "publishes",
+                "contracts",
+                "audit",
+                "files",
+                "keys",
+            ),
+            WRITE: ("tenants", "tokens", "plugins", "uploads", "publishes", "contracts", "secrets", "audit", "keys"),
+            ERASE: ("tenants", *OF_TENANTS),
         },
-        lists=("tenants", "tokens", "plugins", "releases", "widgets", "site", "bundles", "secrets", "state", "pending",
-               "files", "audit", "jobs"),
+        lists=("tenants", *OF_TENANTS),
         list_versions=True,
         tables={"limits": ROWS_IN, "usage": ROWS_OUT},
         secrets_key=("kms:GenerateDataKey",),
@@ -74,13 +99,14 @@ PERMISSIONS: Final[Mapping[str, Permission]] = {
     # Unpacks what a tenant sent. No right on tokens, tenants, secrets.
     "publisher": Permission(
         objects={
-            READ: ("bundles", "releases", "widgets", "site", "plugins", "jobs"),
-            WRITE: ("releases", "widgets", "site", "plugins", "audit", "jobs"),
+            READ: ("uploads", "bundles", "releases", "widgets", "site", "plugins", "publishes", "contracts"),
+            WRITE: ("bundles", "releases", "widgets", "site", "plugins", "publishes", "audit"),
+            REMOVE: ("uploads",),
         },
         lists=("releases", "widgets", "site"),
         invokes=SANDBOXES,
     ),
-}  # fmt: skip
+}
 
 # The sandbox with the open internet has no permission at all. The closed one runs in a network, and Lambda makes its
 # interfaces with the function's own role; function code with the same role is denied them (Lambda developer guide,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import string
 
-from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -19,10 +19,12 @@ from constructs import Construct
 
 from tenantry_infra.place import EDGE_REGION, Place
 
+# Kept when the stack goes; but not when its very first creation fails, or a second try would find the names taken.
+KEPT = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
 OLD_VERSIONS_DAYS = 30  # how long a mistake can be undone
 ACCESS_LOG_DAYS = 90
 ORIGIN_SECRET = "origin"
-KEY_RINGS = ("seal", "links")  # that all environments of a function share: sealed notes, signed downloads
+KEY_RINGS = ("seal",)  # that all environments of the gateway share; keys of signed links are objects (links.py)
 FIRST_KEY = "k1"
 KEY_LENGTH = 64  # letters and digits: read as base64 they are 48 bytes, more than the 32 of an HMAC-SHA256 key
 
@@ -48,6 +50,7 @@ class Storage(Stack):
         self._shared_secret("Origin", ORIGIN_SECRET, replicate=True)
         for ring in KEY_RINGS:
             self._key_ring(ring)
+        CfnOutput(self, "StoreBucket", value=place.bucket)
 
     def _key(self, logical: str, part: str) -> kms.Key:
         return kms.Key(
@@ -56,7 +59,7 @@ class Storage(Stack):
             alias=f"alias/{self.place.name(part)}",
             description=f"Tenantry {self.place.stage.name}: {part}",
             enable_key_rotation=True,
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=KEPT,
         )
 
     def _log_bucket(self) -> s3.Bucket:
@@ -71,7 +74,7 @@ class Storage(Stack):
             enforce_ssl=self.place.stage.tls,
             versioned=False,
             lifecycle_rules=[s3.LifecycleRule(id="expire", expiration=Duration.days(ACCESS_LOG_DAYS))],
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=KEPT,
         )
 
     def _bucket(self) -> s3.Bucket:
@@ -101,7 +104,13 @@ class Storage(Stack):
                 )
             ],
             lifecycle_rules=[
-                s3.LifecycleRule(id="uploads", abort_incomplete_multipart_upload_after=Duration.days(1)),
+                s3.LifecycleRule(id="parts", abort_incomplete_multipart_upload_after=Duration.days(1)),
+                s3.LifecycleRule(
+                    id="uploads",
+                    prefix="uploads/",
+                    expiration=Duration.days(1),
+                    noncurrent_version_expiration=Duration.days(1),
+                ),
                 s3.LifecycleRule(
                     id="files",
                     prefix="files/",
@@ -120,7 +129,7 @@ class Storage(Stack):
                     expired_object_delete_marker=True,
                 ),
             ],
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=KEPT,
         )
         cloudfront = iam.ServicePrincipal("cloudfront.amazonaws.com")
         of_ours = {"StringLike": {"aws:SourceArn": f"arn:aws:cloudfront::{self.place.account}:distribution/*"}}
@@ -170,7 +179,7 @@ class Storage(Stack):
             point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
                 point_in_time_recovery_enabled=True
             ),
-            removal_policy=RemovalPolicy.RETAIN,
+            removal_policy=KEPT,
         )
 
     def _shared_secret(self, logical: str, part: str, *, replicate: bool) -> None:
@@ -184,7 +193,7 @@ class Storage(Stack):
                 exclude_characters=string.punctuation, password_length=KEY_LENGTH
             ),
             replica_regions=[secretsmanager.CfnSecret.ReplicaRegionProperty(region=EDGE_REGION)] if elsewhere else None,
-        ).apply_removal_policy(RemovalPolicy.RETAIN)
+        ).apply_removal_policy(KEPT)
 
     def _key_ring(self, part: str) -> None:
         secretsmanager.CfnSecret(
@@ -198,4 +207,4 @@ class Storage(Stack):
                 secret_string_template="{}",
                 generate_string_key=FIRST_KEY,
             ),
-        ).apply_removal_policy(RemovalPolicy.RETAIN)
+        ).apply_removal_policy(KEPT)

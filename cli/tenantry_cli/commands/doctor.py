@@ -1,4 +1,4 @@
-"""`platform doctor`: what this machine has."""
+"""`platform doctor`: what this machine has, and what an AWS account has."""
 
 from __future__ import annotations
 
@@ -8,18 +8,47 @@ from tenantry_cli import options
 
 
 @click.command("doctor")
+@click.option("--aws", is_flag=True, help="What `platform deploy` would check, too: tools, account, quotas, domain.")
+@click.option("--stage", default="prod", show_default=True, help="Which deployment to check for.")
+@click.option("--region", help="Where it would stand. [AWS_REGION, the record, us-east-1]")
+@click.option("--domain", help="The base that plugins would get their hosts under.")
 @options.as_json
-def command(as_json: bool) -> None:
-    """Say what this machine has, and what each missing thing would be good for."""
+def command(aws: bool, stage: str, region: str | None, domain: str | None, as_json: bool) -> int:
+    """Say what this machine has, and what each missing thing would be good for.
+
+    With --aws, ends with 1 where something stands in the way of `platform deploy`.
+    """
     from tenantry_cli.output import Terminal
     from tenantry_cli.tools import look
 
     terminal = Terminal()
     tools = look()
+    answer = [{"name": t.name, "found": t.found, "for": t.purpose, "cure": t.cure} for t in tools]
+    if not as_json:
+        for tool in tools:
+            terminal.step(tool.name, tool.found or "missing", tool.purpose, style="" if tool.found else "yellow")
+            if not tool.found:
+                terminal.step("", tool.cure)
+    failed = 0
+    if aws:
+        from tenantry_cli.cloud import asking, checks
+        from tenantry_cli.cloud.account import Account
+        from tenantry_cli.cloud.toolkit import Toolkit
+
+        wish = asking.wish(stage, region, domain)
+        found = [
+            *checks.tools(Toolkit()),
+            *checks.account(Account(wish.region), stage=stage, domain=wish.domain, certificate=wish.certificate),
+        ]
+        failed = sum(check.state == "fail" for check in found)
+        answer += [{"name": c.name, "state": c.state, "found": c.text, "cure": c.cure} for c in found]
+        styles = {"ok": "", "fail": "bold red"}
+        if not as_json:
+            terminal.line()
+            for check in found:
+                terminal.step(check.name, check.text, check.state, style=styles.get(check.state, "yellow"))
+                if check.cure:
+                    terminal.step("", check.cure)
     if as_json:
-        terminal.answer([{"name": t.name, "found": t.found, "for": t.purpose, "cure": t.cure} for t in tools])
-        return
-    for tool in tools:
-        terminal.step(tool.name, tool.found or "missing", tool.purpose, style="" if tool.found else "yellow")
-        if not tool.found:
-            terminal.step("", tool.cure)
+        terminal.answer(answer)
+    return 1 if failed else 0

@@ -1,0 +1,152 @@
+"""What must hold before anything is touched, each with its cure. `platform doctor --aws` runs these alone.
+
+A check answers ok, warn, fail or unknown; what can't be known beforehand says so instead of guessing.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.names import LABEL_OCTETS
+
+from tenantry_cli.cloud.account import EDGE_REGION, Account
+from tenantry_cli.cloud.toolkit import NODE_MAJOR, Toolkit
+
+State = Literal["ok", "warn", "fail", "unknown"]
+
+NEEDED_BOOTSTRAP = 6  # the version that `cdk deploy` of this toolkit asks for
+RESERVED_IN_PROD = 900  # what stages.py reserves for prod at most
+UNRESERVED = 100  # AWS keeps these free of reservations
+SHORTEST_LABEL = 10  # of plugin, hyphen and tenant: less room than this is of no use
+HOST = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One answer: `text` says what was found, `cure` what to do about it ("" where nothing)."""
+
+    name: str
+    state: State
+    text: str
+    cure: str = ""
+
+
+def tools(toolkit: Toolkit, *, lambda_python: str = "3.13") -> Iterator[Check]:
+    """Node, the CDK CLI, uv, and a Python to make the functions' bytecode with."""
+    found = toolkit.versions()
+    right = found["node"].startswith(f"v{NODE_MAJOR}.")
+    yield Check("node", "ok" if right else "fail", found["node"] or "missing", "" if right else "Run `make setup`.")
+    yield (
+        Check("cdk", "ok", found["cdk"])
+        if found["cdk"]
+        else Check("cdk", "warn", "not installed yet", "The first deployment installs it from infra/package-lock.json.")
+    )
+    python = _python(lambda_python)
+    yield Check(
+        "python",
+        "ok" if python else "fail",
+        f"{lambda_python} for the functions: {python or 'missing'}",
+        "" if python else f"Install one, for example with `uv python install {lambda_python}`.",
+    )
+
+
+def account(found: Account, *, stage: str, domain: str, certificate: str) -> Iterator[Check]:
+    """Credentials, region, bootstrap, quotas, tenant isolation, and what a domain needs. Ends where nothing answers."""
+    try:
+        number, caller = found.identity()
+    except PlatformError as error:
+        yield Check("credentials", "fail", error.message, error.hint)
+        return
+    yield Check("credentials", "ok", f"{number} as {caller.rpartition('/')[2]}")
+    yield Check("region", "ok", found.region)
+    for region in sorted({found.region, EDGE_REGION}):
+        yield _guarded("bootstrap", lambda region=region: _bootstrap(found, region))  # type: ignore[misc]
+    yield _guarded("quota", lambda: _quota(found, stage))
+    yield _guarded("isolation", lambda: _isolation(found, stage))
+    if domain:
+        yield from names(domain)
+        yield _guarded("zone", lambda: _zone(found, domain, certificate))
+    else:
+        yield Check("domain", "warn", "none: path-form addresses on CloudFront's name", "Not submittable to ChatGPT.")
+
+
+def names(domain: str) -> Iterator[Check]:
+    """Whether plugins' hosts under `domain` fit the one label that ChatGPT makes of an origin."""
+    if not HOST.fullmatch(domain):
+        yield Check("domain", "fail", f"{domain!r} is not a domain name", "Use a name such as plugins.example.com.")
+        return
+    room = LABEL_OCTETS - 1 - len(domain)
+    state: State = "ok" if room >= SHORTEST_LABEL else "fail"
+    cure = "" if state == "ok" else f"Use a domain of at most {LABEL_OCTETS - 1 - SHORTEST_LABEL} characters."
+    yield Check("domain", state, f"{domain}: {max(room, 0)} characters are left for PLUGIN-TENANT", cure)
+
+
+def _bootstrap(found: Account, region: str) -> Check:
+    version = found.bootstrap(region)
+    if version >= NEEDED_BOOTSTRAP:
+        return Check("bootstrap", "ok", f"{region} has version {version}")
+    return Check("bootstrap", "warn", f"{region} has none", "The deployment makes it (`cdk bootstrap`) after asking.")
+
+
+def _quota(found: Account, stage: str) -> Check:
+    limit = found.concurrency()
+    if stage != "prod" or limit >= RESERVED_IN_PROD + UNRESERVED:
+        return Check("quota", "ok", f"{limit} concurrent executions")
+    return Check(
+        "quota",
+        "fail",
+        f"{limit} concurrent executions; prod reserves {RESERVED_IN_PROD} and AWS keeps {UNRESERVED} free",
+        "Ask AWS for a higher quota, or lower `reserved` in infra/tenantry_infra/stages.py.",
+    )
+
+
+def _isolation(found: Account, stage: str) -> Check:
+    stands = found.isolates(f"tenantry-{stage}-sandbox-public")
+    if stands is None:
+        text = "tenant isolation mode is tried when the sandboxes are made; some accounts don't have it"
+        return Check("isolation", "unknown", text, "If AWS refuses it, nothing is deployed and the error says so.")
+    if stands:
+        return Check("isolation", "ok", "the sandboxes isolate tenants")
+    return Check("isolation", "fail", "a sandbox function without tenant isolation stands", "Destroy it and deploy.")
+
+
+def _zone(found: Account, domain: str, certificate: str) -> Check:
+    zone = found.zone(domain)
+    if zone:
+        return Check("zone", "ok", f"{zone.name} ({zone.id})")
+    if certificate:
+        return Check("zone", "warn", "not in this account", f"Point *.{domain} at the distribution with a CNAME.")
+    return Check(
+        "zone",
+        "fail",
+        f"no hosted zone of this account holds {domain}",
+        "Make one, or give --certificate ARN (us-east-1, for the wildcard) and point a CNAME yourself.",
+    )
+
+
+def _guarded(name: str, ask: Callable[[], Check]) -> Check:
+    try:
+        return ask()
+    except PlatformError as error:
+        return Check(name, "unknown", error.message, error.hint)
+
+
+def _python(version: str) -> str:
+    uv = shutil.which("uv")
+    if uv is None:
+        try:
+            from uv import find_uv_bin
+
+            uv = find_uv_bin()
+        except (ImportError, FileNotFoundError):
+            return ""
+    script = "from tenantry_infra.builder import interpreter; print(interpreter('lambda'))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""

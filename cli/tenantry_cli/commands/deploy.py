@@ -1,0 +1,73 @@
+"""`platform deploy`: the whole platform on AWS, from one command."""
+
+from __future__ import annotations
+
+import click
+
+from tenantry_cli import options
+
+
+@click.command("deploy")
+@click.option("--stage", default="prod", show_default=True, help="Which deployment: a row of stages.py.")
+@click.option("--region", help="Where everything but CloudFront stands. [AWS_REGION, the record, us-east-1]")
+@click.option("--domain", help="Plugins get PLUGIN-TENANT.DOMAIN; without one, path form on CloudFront's own name.")
+@click.option("--certificate", metavar="ARN", help="For *.DOMAIN, in us-east-1, where the zone is not in this account.")
+@click.option("--notify", metavar="EMAIL", help="Who gets the alarms' and the budget's mail.")
+@click.option("--requests", default=1_000_000.0, show_default=True, help="A month's MCP requests, for the bill.")
+@click.option("--plan", "plan_only", is_flag=True, help="Say what would be done, and what it costs; do nothing.")
+@click.option("--rollback", is_flag=True, help="Deploy what stood before, as it was synthesised then.")
+@click.option("--no-smoke", is_flag=True, help="Do not use what was deployed afterwards.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@options.as_json
+def command(
+    stage: str,
+    region: str | None,
+    domain: str | None,
+    certificate: str | None,
+    notify: str | None,
+    requests: float,
+    plan_only: bool,
+    rollback: bool,
+    no_smoke: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Deploy Tenantry to the AWS account whose credentials are here.
+
+    Checks first, then says what will be added, changed, replaced and destroyed and what a month costs, asks, deploys,
+    uses the result as a client would, and writes .platform/STAGE.json. Running it again is safe at any point.
+    """
+    from dataclasses import asdict
+
+    from tenantry_cli.cloud import asking, plan
+    from tenantry_cli.cloud.deployment import Deployment
+    from tenantry_cli.output import Terminal
+
+    terminal = Terminal.beside(as_json)
+    wish = asking.wish(stage, region, domain, certificate, notify, requests, yes)
+    deployment = Deployment(wish, terminal, asking.ask(terminal, yes))
+    for check in deployment.check():
+        if check.state != "ok":
+            terminal.step(check.name, check.text, check.cure, style="yellow")
+    if rollback:
+        asking.must(deployment.ask, f"Go back to what {stage} was before?")
+        record = deployment.roll_back()
+    else:
+        planned, assembly = deployment.prepare()
+        plan.show(terminal, planned)
+        if plan_only:
+            if as_json:
+                terminal.answer(planned.to_dict())
+            return
+        if not planned.empty:
+            asking.must(deployment.ask, f"Deploy {stage} to {deployment.number} in {wish.region}?")
+        record = deployment.carry_out(planned, assembly)
+    if not no_smoke:
+        deployment.smoke(record)
+    terminal.step("live", record.url)
+    terminal.step("api", record.api_url)
+    if not record.domain:
+        terminal.step("domain", "none: not submittable to ChatGPT without a domain", style="yellow")
+    if as_json:
+        terminal.answer({**asdict(record), "assemblies": list(record.assemblies)})
+    terminal.next(f"platform tenants create acme && platform publish FOLDER --to {stage}")
