@@ -13,7 +13,7 @@ from house.source import ROOMS, ROOT, modules, parsed, tracked
 
 LINES = 400  # of a module; what is longer is two nouns
 ROOT_FOLDERS = {"runtime", "infra", "tenants", "cli", "tests", "docs"}
-GUARDED = re.compile(r"platform|hasattr|sys\.|os\.name|ImportError|O_")  # what another system has not
+GUARDED = re.compile(r"platform|macOS|hasattr|sys\.|os\.name|ImportError|O_")  # what another system has not
 VAGUE = re.compile(r"(manager|helper|util|utils|helpers|misc|common)$", re.IGNORECASE)
 ELSEWHERE = re.compile(
     r"/work/(?:main|shared)|/tmp/w/|/root/\.pyenv|registry\.npmjs\.org|files\.pythonhosted\.org|pypi\.org/simple"

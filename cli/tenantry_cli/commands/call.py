@@ -19,7 +19,7 @@ TOOL_FAILED = 1
 @click.argument("url")
 @click.argument("tool", required=False)
 @click.argument("arguments", metavar="[JSON]", default="{}")
-@click.option("--token", metavar="TOKEN", help="Bearer token to send.", envvar="TENANTRY_TOKEN")
+@click.option("--token", metavar="TOKEN", help="Bearer token to send.", envvar="TENANTRY_PLUGIN_TOKEN")
 @click.option("--era", type=click.Choice(["auto", "2025", "2026"]), default="auto", help="Protocol era. [auto]")
 @options.as_json
 def command(url: str, tool: str | None, arguments: str, token: str | None, era: str, as_json: bool) -> int:

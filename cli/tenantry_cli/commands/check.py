@@ -18,8 +18,9 @@ BROKEN = 1
 @click.command("check")
 @click.argument("what", metavar="[FOLDER|URL]", default=".")
 @options.tenant
+@click.option("--token", metavar="TOKEN", help="Bearer token to send to URL.", envvar="TENANTRY_PLUGIN_TOKEN")
 @options.as_json
-def command(what: str, tenant: str | None, as_json: bool) -> int:
+def command(what: str, tenant: str | None, token: str | None, as_json: bool) -> int:
     """Say what ChatGPT, or publishing, would refuse: of a plugin's FOLDER, or of the MCP server at URL.
 
     A folder's code is described as it will run and its examples are called; nothing is published, and nothing but a
@@ -32,9 +33,9 @@ def command(what: str, tenant: str | None, as_json: bool) -> int:
 
     terminal = Terminal.beside(as_json)
     if what.startswith(("http://", "https://")):
-        from tenantry_cli.inspect import inspect_url
+        from tenantry_cli.endpoint import examine
 
-        report = asyncio.run(inspect_url(what, terminal))
+        report = asyncio.run(examine(what, token))
     else:
         from tenantry_registry import names
 
