@@ -77,6 +77,7 @@ class Prompt:
             "description": self.description,
             "arguments": arguments,
             **{key: value for key, value in optional.items() if value is not None},
+            "source": self.signature.place.to_wire(),
         }
 
 

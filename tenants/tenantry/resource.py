@@ -73,13 +73,14 @@ class Resource:
             "icons": [icon.to_wire() for icon in options.icons] or None,
             "meta": dict(options.meta) if options.meta else None,
         }
-        entry = {
+        entry: Json = {
             "uriTemplate" if self.template else "uri": self.uri,
             "name": self.name,
             "description": self.description,
             "mimeType": self.mime_type,
             **{key: value for key, value in optional.items() if value is not None},
         }
+        entry["source"] = self.signature.place.to_wire()
         return {**entry, **self._static()} if options.static else entry
 
     def _static(self) -> Json:

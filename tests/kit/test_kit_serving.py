@@ -112,6 +112,8 @@ def zoo() -> Plugin:
 
 def test_prompts_resources_and_templates_are_described():
     description = Client(zoo()).describe()
+    for entry in (*description["prompts"], *description["resources"], *description["templates"]):
+        assert entry.pop("source")["file"].endswith("test_kit_serving.py")
     assert description["prompts"][0] == {
         "name": "greet",
         "title": "Greet",
