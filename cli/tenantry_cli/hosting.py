@@ -65,7 +65,12 @@ class Hosting:
         served = machine.served
         if self.as_json:
             self.terminal.answer(
-                {"ready": True, "plugins": [served[n].to_dict() for n in sorted(served)]}, compact=True
+                {
+                    "ready": True,
+                    "origin": machine.address.origin,
+                    "plugins": [served[n].to_dict() for n in sorted(served)],
+                },
+                compact=True,
             )
             return
         if served:

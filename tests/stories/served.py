@@ -36,7 +36,8 @@ class Served:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.log()
-        self.plugins = {(p["tenant"], p["plugin"]): p for p in json.loads(line)["plugins"]}
+        self.ready: dict[str, Any] = json.loads(line)
+        self.plugins = {(p["tenant"], p["plugin"]): p for p in self.ready["plugins"]}
 
     def listen(self) -> None:
         """Collect what it says on standard error, so that it never blocks."""
@@ -58,6 +59,8 @@ class Served:
 
     @property
     def origin(self) -> str:
+        if "origin" in self.ready:
+            return str(self.ready["origin"])
         return next(iter(self.plugins.values()))["mcp_url"].partition("/t/")[0]
 
     def url(self, plugin: str, tenant: str = "dev") -> str:

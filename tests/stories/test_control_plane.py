@@ -1,0 +1,101 @@
+"""A platform's day through the command itself: two tenants, three plugins, from creation to erasure."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from stories.served import COMMAND, Served, request, versioned
+
+
+class Desk:
+    """Somebody at a terminal, who is logged in with `token` (the machine's own operator without one)."""
+
+    def __init__(self, folder: Path, api: str, token: str = "") -> None:
+        self.folder, self.api, self.token = folder, api, token
+
+    def __call__(self, *args: str | Path, code: int = 0) -> str:
+        env = {**os.environ, "TENANTRY_TO": self.api, "XDG_CONFIG_HOME": str(self.folder / "config")}
+        if self.token:
+            env["TENANTRY_TOKEN"] = self.token
+        done = subprocess.run(
+            [COMMAND, *args], cwd=self.folder, env=env, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    def json(self, *args: str | Path) -> Any:
+        return json.loads(self(*args, "--json"))
+
+    def publish(self, folder: Path, *more: str) -> Any:
+        return self.json("publish", folder, "--to", self.api, *more)
+
+
+@pytest.fixture
+def platform_served(start: Callable[..., Served], tmp_path: Path) -> tuple[str, Desk]:
+    """A running platform with nothing published, and its operator."""
+    served = start("serve", "--trust-tenants")
+    origin = served.origin
+    return origin, Desk(tmp_path, f"{origin}/api")
+
+
+def said(origin: str, plugin: str, tool: str, arguments: dict[str, Any]) -> tuple[int, Any]:
+    answer = httpx.post(f"{origin}/t/{plugin}/mcp", **request(tool, arguments), timeout=30)
+    return answer.status_code, answer.json()
+
+
+def test_a_platforms_day(platform_served: tuple[str, Desk], example: Callable[[str], Path], tmp_path: Path) -> None:
+    origin, operator = platform_served
+    tenants = {}
+    for slug in ("acme", "beta"):
+        operator("tenants", "create", slug)
+        tenants[slug] = Desk(tmp_path, operator.api, operator.json("tokens", "issue", slug)["token"])
+    hello, groceries = example("hello"), example("groceries")
+
+    # Three plugins, two of them with the same name: each is its own tenant's.
+    versioned(hello, 1)
+    first = tenants["acme"].publish(hello)["release"]
+    versioned(hello, 2)
+    tenants["beta"].publish(hello)
+    tenants["acme"].publish(groceries)
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "1 you"
+    assert said(origin, "beta/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "2 you"
+    refused = tenants["beta"]("publish", hello, "--tenant", "acme", "--to", operator.api, code=1)
+    assert "access.denied" in refused
+
+    # A new release, and back.
+    second = tenants["acme"].publish(hello)["release"]
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "2 you"
+    tenants["acme"]("rollback", "acme/hello", "--to", operator.api)
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "1 you"
+    listed = tenants["acme"].json("releases", "acme/hello", "--to", operator.api)
+    assert {row["digest"]: row["current"] for row in listed} == {first: True, second: False}
+
+    # A broken release is refused in the terminal's words, and what is live stays live.
+    server = hello / "server.py"
+    server.write_text(server.read_text().replace(", open_world=False", ""))
+    assert "open_world" in tenants["acme"]("publish", hello, "--to", operator.api, code=1)
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[0] == 200
+
+    # Suspended, and back; then deleted, and erased when its time has come.
+    operator("tenants", "suspend", "acme")
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[0] == 403
+    assert said(origin, "beta/hello", "hello", {"name": "you"})[0] == 200
+    assert "tenant.suspended" in tenants["acme"]("publish", groceries, "--to", operator.api, code=1)
+    operator("tenants", "resume", "acme")
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[0] == 200
+    operator("tenants", "delete", "acme", "--grace-days", "0", "--yes")
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[0] == 403
+    operator("tenants", "erase", "acme", "--yes")
+    assert said(origin, "acme/hello", "hello", {"name": "you"})[0] == 404
+    assert "token.refused" in tenants["acme"]("releases", "acme/hello", "--to", operator.api, code=1)
+    assert "tenant.taken" in operator("tenants", "create", "acme", code=1)
+    left = [path for path in (tmp_path / ".tenantry" / "objects").rglob("*@") if "acme" in str(path)]
+    assert left == []
+    assert said(origin, "beta/hello", "hello", {"name": "you"})[0] == 200
