@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -24,7 +25,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.objects import Kind, Objects
 from tenantry_registry.process_pool import Pool
 from tenantry_registry.process_worker import Launch, Worker
-from tenantry_registry.runners import Call, Release
+from tenantry_registry.runners import Call, Release, SandboxError
 from tenantry_registry.unpacked import Unpacked
 
 WORKERS: Final = 8  # processes at a time; an idle one with the kit in it holds about 30 MB
@@ -105,9 +106,10 @@ class ProcessRunner:
 
     async def aclose(self) -> None:
         """End every worker."""
-        if self._spare is not None:
-            spare, self._spare = self._spare, None
-            await (await spare).leave()
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            with suppress(SandboxError):
+                await (await spare).leave()
         await self._pool.aclose()
 
     async def _run(self, release: Release, verb: str, call: Call | None) -> dict[str, Any]:
@@ -142,10 +144,17 @@ class ProcessRunner:
     async def _ready(self, folder: Path) -> Worker | None:
         """The spare worker, unless the bundle brings something of its own that the spare has imported already."""
         spare = self._spare
-        if spare is None or top_level(folder) & (await spare).warmed or self._spare is not spare:
-            return None  # the last: another call took it meanwhile
+        if spare is None:
+            return None
+        try:
+            worker = await asyncio.shield(spare)  # whoever waits for it may leave; it is there for all
+        except SandboxError:
+            self._spare = None
+            return None
+        if self._spare is not spare or top_level(folder) & worker.warmed:
+            return None  # another call has taken it meanwhile, or the bundle's own pydantic must win
         self._spare = None
-        return await spare
+        return worker
 
     def _launch(self, release: Release | None, folder: Path) -> Launch:
         """How to start a worker for a release, or a spare one for none."""

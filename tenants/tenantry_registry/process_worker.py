@@ -15,7 +15,7 @@ import signal
 import socket
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import IO, Any, Final
@@ -99,6 +99,7 @@ class Worker:
             )
         except OSError as error:
             ours.close()
+            _discard(files, scratch)
             raise SandboxError("sandbox.refused", f"No worker could be started: {error.strerror}.") from error
         finally:
             theirs.close()
@@ -173,10 +174,7 @@ class Worker:
         await self.watch
         self.words = (self.said(0), self.said(1))
         self.sock.close()
-        for file in self.files:
-            file.close()
-        if self.scratch:
-            shutil.rmtree(self.scratch, ignore_errors=True)
+        _discard(self.files, self.scratch)
 
     async def leave(self) -> None:
         """Let it end by itself, then see that it has."""
@@ -260,6 +258,13 @@ def _state(pid: int) -> str:
             return file.read().rpartition(b") ")[2][:1].decode()
     except OSError:
         return "Z"
+
+
+def _discard(files: Iterable[IO[bytes]], scratch: str) -> None:
+    for file in files:
+        file.close()
+    if scratch:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _nameless_file() -> IO[bytes]:

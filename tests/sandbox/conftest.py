@@ -134,3 +134,8 @@ async def make_runner(objects: FileObjects, tmp_path: Path) -> AsyncIterator[Cal
 @pytest.fixture
 def runner(make_runner: Callable[..., ProcessRunner]) -> ProcessRunner:
     return make_runner()
+
+
+@pytest.fixture
+def fake_kit() -> str:
+    return FAKE_KIT
