@@ -11,7 +11,7 @@ from typing import Any
 
 from tenantry import signature
 from tenantry.context import Context
-from tenantry.loop import run
+from tenantry.loop import settle
 from tenantry.schema import Json
 from tenantry.signature import Signature
 
@@ -29,8 +29,7 @@ class Completion:
         arguments: dict[str, Any] = {name: given[name] for name in self.signature.names}
         if self.signature.context:
             arguments[self.signature.context] = context
-        found = self.signature.function(**arguments)
-        return answer(run(found) if self.signature.is_async else found)
+        return answer(settle(self.signature.function(**arguments)))
 
 
 def define(function: Any) -> Completion:

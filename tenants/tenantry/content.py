@@ -56,8 +56,20 @@ class Icon:
         return _present(values)
 
 
+class Block:
+    """What is content is no data: pydantic would take these dataclasses apart if it were let."""
+
+    __slots__ = ()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from tenantry.schema import Misfit
+
+        raise Misfit(f"{cls.__name__} is content, not data: return it by itself, in a list, or as Result(content=...).")
+
+
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Block):
     """A text with annotations or `_meta`; without them a `str` does."""
 
     text: str
@@ -69,7 +81,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class Image(Block):
     """A picture: bytes, or `Image.open(path)`. The media type is read from the bytes when not given."""
 
     data: bytes
@@ -86,7 +98,7 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
-class Audio:
+class Audio(Block):
     """A sound: bytes, or `Audio.open(path)`. The media type is read from the bytes when not given."""
 
     data: bytes
@@ -103,7 +115,7 @@ class Audio:
 
 
 @dataclass(frozen=True, slots=True)
-class ResourceLink:
+class ResourceLink(Block):
     """A resource to be fetched by its URI, or a file by its address; `size` in bytes."""
 
     uri: str
@@ -148,7 +160,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedResource:
+class EmbeddedResource(Block):
     """A resource carried along inside the result."""
 
     resource: Contents

@@ -6,19 +6,20 @@ A traceback stays on stderr: it may hold what nobody outside should see.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tenantry.session import Session
+from tenantry.session import Session
 
 LEVELS = {
     "debug": 10, "info": 20, "notice": 25, "warning": 30, "error": 40, "critical": 50, "alert": 60, "emergency": 70,
 }  # fmt: skip
 LEVEL = "io.modelcontextprotocol/logLevel"
 NEVER = 1000
+FORMAT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
 
 
 def requested(meta: Any, revision: str) -> int:
@@ -31,32 +32,39 @@ def level_name(number: int) -> str:
     return next((name for name, least in reversed(LEVELS.items()) if number >= least), "debug")
 
 
+class Carrier(logging.Handler):
+    """One call's handler; `echo` writes to stderr too, where nobody else does."""
+
+    def __init__(self, session: Session, least: int, *, echo: bool) -> None:
+        super().__init__()
+        self._session = session
+        self._least = least
+        self._echo = echo
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            if record.levelno >= self._least:
+                data = {"level": level_name(record.levelno), "logger": record.name, "data": record.getMessage()}
+                self._session.notify("notifications/message", data)
+            if self._echo and record.levelno >= logging.INFO:
+                print(FORMAT.format(record), file=sys.stderr)
+        except Exception:  # a bad format string is reported on stderr, as by every handler
+            self.handleError(record)
+
+
 @contextmanager
-def during(session: Session, level: int) -> Iterator[None]:
+def during(session: Session, least: int) -> Iterator[None]:
     """Carry what is logged inside. An author who has configured the root logger keeps that configuration."""
-    import logging
-
-    class Carrier(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            try:
-                if record.levelno >= level:
-                    data = {"level": level_name(record.levelno), "logger": record.name, "data": record.getMessage()}
-                    session.notify("notifications/message", data)
-                if ours and record.levelno >= logging.INFO:
-                    print(self.format(record), file=sys.stderr)
-            except Exception:  # a bad format string is reported on stderr, as by every handler
-                self.handleError(record)
-
     root = logging.getLogger()
-    ours = not root.handlers
-    before = root.level
-    carrier = Carrier()
-    carrier.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-    if ours:
-        root.setLevel(min(before, level, logging.INFO))
+    before, bare = root.level, not root.handlers
+    carrier = Carrier(session, least, echo=bare)
+    if bare:
+        root.setLevel(min(before, least, logging.INFO))
     root.addHandler(carrier)
     try:
         yield
     finally:
         root.removeHandler(carrier)
-        root.setLevel(before)
+        carrier.close()
+        if bare:
+            root.setLevel(before)

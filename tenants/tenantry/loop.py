@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,11 @@ if TYPE_CHECKING:
     import asyncio
 
 _loop: asyncio.AbstractEventLoop | None = None
+
+
+def settle(value: Any) -> Any:
+    """`value`, or what it comes to when an `async def` returned it."""
+    return run(value) if inspect.iscoroutine(value) else value
 
 
 def run(coroutine: Coroutine[Any, Any, Any]) -> Any:

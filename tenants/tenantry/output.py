@@ -83,6 +83,8 @@ def read(signature: Signature, raw: Mapping[str, Any] | None) -> Output:
             return Output()
     elif _is_content(annotation):
         return Output()
+    if _has_result(annotation):
+        raise signature.fault("Result is all that a tool returns.", "Write -> Result[...] with nothing around it.")
     if annotation is bytes:
         raise signature.fault("bytes are not a result.", "Return an Image or Audio, or ctx.files.save(...).")
     return _data(signature, annotation)
@@ -125,6 +127,10 @@ def _is_content(annotation: Any, *, within: bool = False) -> bool:
             and all(_is_content(item, within=True) for item in items)
         )
     return False
+
+
+def _has_result(annotation: Any) -> bool:
+    return annotation is Result or get_origin(annotation) is Result or any(map(_has_result, get_args(annotation)))
 
 
 def _has_block(annotation: Any) -> bool:

@@ -12,7 +12,7 @@ from tenantry.content import Content, Icon, Role, block
 from tenantry.context import Context
 from tenantry.errors import PluginError
 from tenantry.form import Form
-from tenantry.loop import run
+from tenantry.loop import settle
 from tenantry.schema import Json
 from tenantry.signature import Signature
 
@@ -55,9 +55,7 @@ class Prompt:
         given = self.signature.bind(arguments)
         if self.signature.context:
             given[self.signature.context] = context
-        value = self.signature.function(**given)
-        if self.signature.is_async:
-            value = run(value)
+        value = settle(self.signature.function(**given))
         items = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         messages = [item if isinstance(item, Message) else Message(item) for item in items]
         return {"description": self.description, "messages": [message.to_wire() for message in messages]}

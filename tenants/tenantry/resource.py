@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from tenantry import signature
 from tenantry.content import Annotations, Contents, Icon
 from tenantry.context import Context
-from tenantry.loop import run
+from tenantry.loop import settle
 from tenantry.schema import Json
 from tenantry.signature import Signature
 from tenantry.uri_template import UriTemplate
@@ -90,8 +90,7 @@ class Resource:
         return {"blob": b64encode(contents.body).decode()}
 
     def _value(self, given: Mapping[str, Any]) -> Any:
-        value = self.signature.function(**given)
-        return run(value) if self.signature.is_async else value
+        return settle(self.signature.function(**given))
 
     def _contents(self, uri: str, value: Any) -> Contents:
         if isinstance(value, Contents):

@@ -49,10 +49,6 @@ class Signature:
         """The return annotation, `inspect.Signature.empty` where there is none."""
         return self.hints.get("return", inspect.Signature.empty)
 
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
-
     def fault(self, message: str, hint: str = "", *, code: str = "plugin.definition") -> PluginError:
         """A PluginError that names this function and its place."""
         return PluginError(f"{self.name}: {message}", hint, code=code, source=self.place)
@@ -93,7 +89,7 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
     """
     if not is_function(function):
         raise PluginError(f"@plugin.{kind} decorates functions, not {function!r}.", "Put it on a def or async def.")
-    place = source.of(function)
+    place = source.of(inspect.unwrap(function))
     name = function.__name__
 
     def fault(message: str, hint: str = "") -> PluginError:
@@ -132,7 +128,7 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
         raise fault("**arguments stands alone.", "Take all arguments in it, or none.")
     try:
         model = None if rest else create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    except (PydanticUserError, TypeError, ValueError) as error:
+    except (*UNSAYABLE, TypeError, ValueError) as error:
         raise fault(f"a parameter's type can't be used. {_first_line(error)}") from error
     return Signature(function, name, tuple(names), frozenset(required), model, context, hints, place)
 

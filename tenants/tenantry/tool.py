@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from tenantry import auth, header, output, signature
 from tenantry.auth import Auth, NoAuth, OAuth2
 from tenantry.content import Icon
 from tenantry.context import Context
-from tenantry.loop import run
+from tenantry.loop import settle
 from tenantry.output import Output
 from tenantry.profile import SCHEMA as PROFILE_SCHEMA
 from tenantry.profile import Profile
@@ -93,9 +94,7 @@ class Tool:
         given = self.signature.bind(arguments)
         if self.signature.context:
             given[self.signature.context] = context
-        value = self.signature.function(**given)
-        if self.signature.is_async:
-            value = run(value)
+        value = settle(self.signature.function(**given))
         if self.options.profile:
             value = value.to_wire()
         return self.output.to_wire(value)
@@ -151,6 +150,8 @@ def define(function: Any, options: Options) -> Tool:
         raise read.fault("widget= takes a Widget.", 'Write widget=Widget("widgets/x/index.html").')
     _check_visibility(read, options.visibility)
     _check_meta(read, options.meta)
+    for key in ("meta", "input_schema", "output_schema"):
+        _check_json(read, key, getattr(options, key))
     schema, file_params = _input(read, options)
     return Tool(
         name,
@@ -202,6 +203,13 @@ def _check_visibility(read: Signature, given: Sequence[Visibility] | None) -> No
         return
     if isinstance(given, str) or not given or len(set(given)) != len(given) or set(given) - {"model", "app"}:
         raise read.fault(f"visibility={given!r} is not known.", 'Choose from "model" and "app", as a list.')
+
+
+def _check_json(read: Signature, key: str, value: Any) -> None:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise read.fault(f"{key}= is not JSON: {error}.") from None
 
 
 def _check_meta(read: Signature, meta: Mapping[str, Any] | None) -> None:

@@ -15,10 +15,12 @@ from tenantry import (
     File,
     Header,
     Icon,
+    Image,
     OAuth2,
     Plugin,
     PluginError,
     Profile,
+    Result,
     Widget,
 )
 
@@ -106,6 +108,21 @@ def opaque_result() -> Plugin:
     return Plugin()
 
 
+def mixed() -> dict[str, int] | Image:
+    """Mixed."""
+    return {}
+
+
+def wrapped_result() -> Result[str] | None:
+    """Wrapped."""
+    return None
+
+
+def image_argument(a: Image) -> str:
+    """Image."""
+    return ""
+
+
 def yields() -> str:  # type: ignore[misc]
     """Yields."""
     yield ""
@@ -168,6 +185,11 @@ def profile_of_text() -> str:
         (tool(anything), "what it returns is not said"),
         (tool(raw_bytes), "bytes are not a result"),
         (tool(opaque_result), "its return type has no JSON Schema"),
+        (tool(mixed), "Image is content, not data"),
+        (tool(wrapped_result), "Result is all that a tool returns"),
+        (tool(image_argument), "Image is content, not data"),
+        (tool(meta={"a": object()}), "meta= is not JSON"),
+        (tool(output_schema={"a": float("nan")}), "output_schema= is not JSON"),
         (tool(yields), "it yields"),
         (tool(yields_later), "it yields"),
         (tool(nested_header), "only a parameter itself"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -444,6 +445,26 @@ def test_an_async_tool_keeps_its_loop_between_calls_and_leaves_no_task_behind():
     assert loops[0][0] is loops[1][0]
     loops[0][0].close()
     assert client.call("think").text == "thought"
+
+
+def test_a_wrapped_async_function_is_awaited_and_found_where_it_is_written():
+    plugin = Plugin()
+
+    def timed(function: Any) -> Any:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **given: Any) -> Any:
+            return function(*args, **given)
+
+        return wrapper
+
+    @plugin.tool(**READS)
+    @timed
+    async def think(text: str) -> str:
+        """Thinks."""
+        return text.upper()
+
+    assert Client(plugin).call("think", text="a").text == "A"
+    assert described(plugin, "think")["source"]["line"] == think.__wrapped__.__code__.co_firstlineno
 
 
 async def test_an_async_tool_can_be_called_from_a_running_loop_too():
