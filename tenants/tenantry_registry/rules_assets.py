@@ -30,6 +30,7 @@ MAGIC: dict[str, tuple[bytes, ...]] = {
     "gz": (b"\x1f\x8b",),
 }
 TEXTS = ("css", "js", "mjs", "cjs", "json", "svg", "map", "html", "htm", "vtt", "webmanifest")
+URL_BASE = "http://localhost"  # what routers resolve paths against; a development server has a port
 SCRIPTS = (".js", ".mjs", ".cjs")
 
 
@@ -127,5 +128,5 @@ def _words(widget: Compiled, value: str, where: Place, names: set[str]) -> Itera
     parts = split_uri(value.strip())
     if parts is not None and parts[0] in names and not parts[1]:
         yield found("widget.bare-uri", widget.name, f'"{value}" is cached by hosts', where)
-    elif any(value.startswith((f"http://{host}", f"https://{host}")) for host in LOCAL):
+    elif value != URL_BASE and any(value.startswith((f"http://{host}", f"https://{host}")) for host in LOCAL):
         yield found("widget.localhost-script", widget.name, f"{value[:120]!r} is on this machine.", where)
