@@ -1,0 +1,92 @@
+"""`platform init`: every template publishes clean as generated; plugin.toml comes from the annotated example."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tenantry_cli import manual, scaffold
+from tenantry_cli.commands import init
+from tenantry_registry import config
+
+NPM = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "npm"
+
+
+def test_the_choices_are_the_templates() -> None:
+    assert tuple(scaffold.KINDS) == init.KINDS
+
+
+@pytest.mark.parametrize("kind", ["widget", "minimal", "files", "oauth"])
+def test_a_template_publishes_clean_as_generated(kind: str, platform: Callable[..., Any], here: Path) -> None:
+    done = platform("init", "city-zoo", "--template", kind)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[-1].split(maxsplit=1) == ["next", "platform dev city-zoo"]
+    checked = platform("check", "city-zoo", "--json")
+    assert checked.code == 0, checked.out
+    assert json.loads(checked.out)["findings"] == []
+    published = platform("publish", "city-zoo")
+    assert published.code == 0, published.err
+    assert "my-plugin" not in "".join(p.read_text() for p in (here / "city-zoo").rglob("*") if p.is_file())
+
+
+def test_the_react_template_is_built_by_npm_and_publishes_clean(platform: Callable[..., Any], here: Path) -> None:
+    platform("init", "trip", "--template", "react")
+    told = platform("check", "trip")
+    assert told.code == 1
+    assert "widget.missing" in told.out + told.err
+    for args in (["install", "--no-audit", "--no-fund", "--prefer-offline"], ["run", "build"]):
+        built = subprocess.run([NPM, *args], cwd=here / "trip" / "ui", capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stdout + built.stderr
+    checked = platform("check", "trip", "--json")
+    assert checked.code == 0, checked.out
+    report = json.loads(checked.out)
+    assert report["findings"] == []
+    assert report["files"] < 10  # ui/ and node_modules stay at home
+
+
+def test_what_init_wrote_has_every_key_of_the_manual_explained() -> None:
+    written = manual.write({"name": "zoo", "entrypoint": "server:plugin"})
+    for line in config.example().splitlines():
+        told = line.partition("#")[2].strip()
+        assert told in written
+    assert tomllib.loads(written) == {"name": "zoo", "entrypoint": "server:plugin"}
+
+
+def test_the_manual_with_all_its_own_values_reads_as_itself() -> None:
+    example = tomllib.loads(config.example())
+    assert tomllib.loads(manual.write(example)) == example
+
+
+def test_several_examples_and_unknown_keys_of_a_section_are_written() -> None:
+    values = {
+        "name": "zoo",
+        "entrypoint": "server:plugin",
+        "env": {"REGION": "eu", "SIZE": "3"},
+        "examples": [
+            {"prompt": "One", "tool": "a", "arguments": {"deep": {"list": [1, True, "x"]}}},
+            {"prompt": "Two", "tool": "b", "arguments": {}},
+        ],
+    }
+    written = manual.write(values)
+    assert tomllib.loads(written) == values
+    config.load(written)
+
+
+def test_a_folder_that_holds_something_is_left_alone(platform: Callable[..., Any], here: Path) -> None:
+    (here / "zoo").mkdir()
+    (here / "zoo" / "mine.txt").write_text("mine")
+    done = platform("init", "zoo")
+    assert done.code == 1
+    assert "init.not-empty" in done.err
+    assert [p.name for p in (here / "zoo").iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_must_be_named_and_nameable(platform: Callable[..., Any]) -> None:
+    assert "init.no-folder" in platform("init").err
+    assert "name.plugin" in platform("init", "???").err
+    assert scaffold.slug("My  Great Plugin!") == "my-great-plugin"

@@ -1,0 +1,98 @@
+"""publish, releases, rollback: what is live, what was, and how to go back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stories.served import versioned
+
+
+def test_publishing_says_each_step_what_was_replaced_and_what_to_do_next(
+    platform: Callable[..., Any], example: Callable[[str], Path]
+) -> None:
+    folder = example("hello")
+    first = platform("publish", "hello")
+    assert first.code == 0, first.err
+    words = [line.split()[0] for line in first.out.splitlines()]
+    assert words[0] == "packed"
+    assert words.index("described") < words.index("released")
+    assert first.out.splitlines()[-1].split()[0] == "next"
+    versioned(folder, 2)
+    second = platform("publish", "hello", "--json")
+    told = json.loads(second.out)
+    assert told["changed"]
+    assert told["previous"] != told["release"]
+    again = platform("publish", "hello")
+    assert "unchanged" in again.out
+
+
+def test_releases_are_listed_newest_first_and_rollback_goes_back_and_forth(
+    platform: Callable[..., Any], example: Callable[[str], Path]
+) -> None:
+    folder = example("hello")
+    digests = []
+    for version in range(3):
+        versioned(folder, version)
+        digests.append(json.loads(platform("publish", "hello", "--json").out)["release"])
+    listed = json.loads(platform("releases", "dev/hello", "--json").out)
+    assert [r["release"] for r in listed] == digests[::-1]
+    assert [r["current"] for r in listed] == [True, False, False]
+    table = platform("releases", "dev/hello").out
+    assert "live" in table
+    assert f"platform rollback dev/hello {digests[1][:12]}" in table
+
+    back = platform("rollback", "dev/hello")
+    assert back.code == 0, back.err
+    assert digests[1][:12] in back.out
+    assert f"platform rollback dev/hello {digests[2][:12]}" in back.out
+    far = platform("rollback", "dev/hello", digests[0][:8])
+    assert far.code == 0, far.err
+    listed = json.loads(platform("releases", "dev/hello", "--json").out)
+    assert next(r["release"] for r in listed if r["current"]) == digests[0]
+
+
+def test_what_is_not_there_is_not_gone_back_to(platform: Callable[..., Any], example: Callable[[str], Path]) -> None:
+    folder = example("hello")
+    assert "registry.unknown" in platform("releases", "dev/hello").err
+    platform("publish", "hello")
+    assert "rollback.nothing" in platform("rollback", "dev/hello").err
+    versioned(folder, 1)
+    platform("publish", "hello")
+    assert "rollback.unknown" in platform("rollback", "dev/hello", "0" * 12).err
+    assert "rollback.unclear" in platform("rollback", "dev/hello", "").err
+    assert "name.form" in platform("rollback", "hello").err
+
+
+def test_a_broken_rule_stops_publishing_with_place_and_cure_and_keeps_what_is_live(
+    platform: Callable[..., Any], example: Callable[[str], Path]
+) -> None:
+    folder = example("hello")
+    platform("publish", "hello")
+    server = folder / "server.py"
+    server.write_text(
+        server.read_text().replace('    """Use this when the user wants somebody to be greeted."""\n', "")
+    )
+    refused = platform("publish", "hello")
+    assert refused.code == 1
+    assert "tool.description" in refused.out
+    assert "publish.rules" in refused.err
+    checked = platform("check", "hello")
+    assert checked.code == 1
+    assert "1 error" in checked.out.splitlines()[-1]
+    assert json.loads(platform("check", "hello", "--json").out)["findings"][0]["code"] == "tool.description"
+    assert len(json.loads(platform("releases", "dev/hello", "--json").out)) == 1
+
+
+def test_code_that_does_not_import_is_shown_by_its_own_lines(
+    platform: Callable[..., Any], example: Callable[[str], Path]
+) -> None:
+    folder = example("hello")
+    (folder / "server.py").write_text("import tenantry\n\nraise RuntimeError('on purpose')\n")
+    refused = platform("publish", "hello")
+    assert refused.code == 1
+    assert 'File "server.py", line 3' in refused.err
+    assert "RuntimeError: on purpose" in refused.err
+    assert "importlib" not in refused.err
