@@ -71,18 +71,16 @@ def test_a_broken_rule_stops_publishing_with_place_and_cure_and_keeps_what_is_li
 ) -> None:
     folder = example("hello")
     platform("publish", "hello")
-    server = folder / "server.py"
-    server.write_text(
-        server.read_text().replace('    """Use this when the user wants somebody to be greeted."""\n', "")
-    )
+    config = folder / "plugin.toml"
+    config.write_text(config.read_text() + f'\n[listing]\nshort_description = "{"long " * 20}"\n')
     refused = platform("publish", "hello")
     assert refused.code == 1
-    assert "tool.description" in refused.out
+    assert "listing.length" in refused.out
     assert "publish.rules" in refused.err
     checked = platform("check", "hello")
     assert checked.code == 1
     assert "1 error" in checked.out.splitlines()[-1]
-    assert json.loads(platform("check", "hello", "--json").out)["findings"][0]["code"] == "tool.description"
+    assert json.loads(platform("check", "hello", "--json").out)["findings"][0]["code"] == "listing.length"
     assert len(json.loads(platform("releases", "dev/hello", "--json").out)) == 1
 
 
