@@ -288,7 +288,7 @@ def nothing() -> None:
     """Does nothing."""
 
 
-@pytest.mark.row("T06")
+@pytest.mark.row("T06", "P06")
 def test_the_profile_tool_is_closed_authenticated_and_returns_only_what_is_known():
     plugin = Plugin()
 
@@ -322,6 +322,7 @@ def test_a_profile_tool_may_have_a_title_and_scopes():
     assert client.call("whoami").structured == {"id": "u", "email": "a@b.example"}
 
 
+@pytest.mark.row("P06")
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_a_profile_without_an_id_is_refused(blank):
     with pytest.raises(ValueError, match="blank"):
