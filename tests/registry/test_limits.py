@@ -1,0 +1,420 @@
+"""Rates and calls in flight: one suite for a file and for DynamoDB."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import boto3
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from moto.server import DomainDispatcherApplication, create_backend_app
+from tenantry_registry.dynamodb import Missed, Table
+from tenantry_registry.errors import StorageDown
+from tenantry_registry.limits import Limiter, Rate, Refused, admit
+from tenantry_registry.limits_dynamodb import KEEP_SECONDS, DynamoLimiter
+from tenantry_registry.limits_sqlite import FORGET, SqliteLimiter
+from tenantry_registry.names import Name
+from tenantry_registry.sqlite_file import SqliteFile
+from tenantry_registry.usage import KEEP_DAYS, Usage, Used
+from tenantry_registry.usage_dynamodb import DynamoUsage
+from tenantry_registry.usage_sqlite import SqliteUsage
+from werkzeug.serving import make_server
+
+ZOO = Name("acme", "zoo")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def dynamo() -> Iterator[str]:
+    """The address of a DynamoDB that writes one thing after the other, as DynamoDB does to an item (moto's own server
+    checks a condition in one thread while another writes)."""
+    names = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "eu-central-1"}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    client = boto3.client("dynamodb", endpoint_url=endpoint)
+    for table in ("limits", "usage"):
+        client.create_table(
+            TableName=table,
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
+            BillingMode="PAY_PER_REQUEST",
+        )
+    client.close()
+    yield endpoint
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    for name, value in before.items():
+        os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture
+def tables(dynamo: str) -> Iterator[Any]:
+    """Makes tables and closes them."""
+    made: list[Table] = []
+
+    def table(name: str) -> Table:
+        made.append(Table(name, endpoint=dynamo))
+        return made[-1]
+
+    yield table
+    for table_made in made:
+        table_made.close()
+        table_made.close()
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def limiter(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Limiter]:
+    if request.param == "dynamodb":
+        yield DynamoLimiter(request.getfixturevalue("tables")("limits"), now=clock)
+        return
+    made = SqliteLimiter(tmp_path / "limits.db", now=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def usage(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Usage]:
+    if request.param == "dynamodb":
+        yield DynamoUsage(request.getfixturevalue("tables")("usage"), now=clock)
+        return
+    made = SqliteUsage(tmp_path / "usage.db", now=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def key() -> str:
+    """One that no other test uses."""
+    return f"tenant/{uuid4().hex}"
+
+
+# -- rates ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_burst_is_allowed_and_then_the_rate(limiter: Limiter, clock: Clock, key: str) -> None:
+    rate = Rate(per_minute=60, burst=5)
+    assert [await limiter.take(key, rate) for _ in range(5)] == [0.0] * 5
+    assert await limiter.take(key, rate) == pytest.approx(1.0)
+    clock.now += 0.5
+    assert await limiter.take(key, rate) == pytest.approx(0.5)
+    clock.now += 0.5
+    assert await limiter.take(key, rate) == 0.0
+    assert await limiter.take(key, rate) == pytest.approx(1.0)
+
+
+async def test_after_a_pause_there_is_one_burst_and_no_more(limiter: Limiter, clock: Clock, key: str) -> None:
+    rate = Rate(per_minute=60, burst=3)
+    await limiter.take(key, rate)
+    clock.now += 10_000
+    assert [await limiter.take(key, rate) for _ in range(4)] == [0.0, 0.0, 0.0, pytest.approx(1.0)]
+
+
+async def test_a_rate_slower_than_its_burst_still_allows_one(limiter: Limiter, clock: Clock, key: str) -> None:
+    rate = Rate(per_minute=1, burst=10)
+    assert await limiter.take(key, rate) == 0.0
+    assert await limiter.take(key, rate) == pytest.approx(60.0)
+    clock.now += 60
+    assert await limiter.take(key, rate) == 0.0
+
+
+async def test_keys_do_not_share_a_bucket(limiter: Limiter, key: str) -> None:
+    rate = Rate(per_minute=1, burst=1)
+    assert await limiter.take(key, rate) == 0.0
+    assert await limiter.take(key + "/other", rate) == 0.0
+
+
+async def test_a_larger_amount_takes_more_and_too_large_a_one_is_never_allowed(
+    limiter: Limiter, clock: Clock, key: str
+) -> None:
+    bytes_a_day = Rate(per_minute=60_000, burst=100)  # 100,000 at once
+    assert await limiter.take(key, bytes_a_day, 60_000) == 0.0
+    assert await limiter.take(key, bytes_a_day, 60_000) == pytest.approx(20.0)
+    clock.now += 1000
+    assert await limiter.take(key, bytes_a_day, 100_001) > 0.0
+
+
+async def test_what_is_given_back_can_be_taken_again(limiter: Limiter, key: str) -> None:
+    rate = Rate(per_minute=60, burst=2)
+    await limiter.give_back(key, rate)  # of a bucket nobody knows
+    await limiter.take(key, rate)
+    await limiter.take(key, rate)
+    await limiter.give_back(key, rate)
+    assert await limiter.take(key, rate) == 0.0
+    assert await limiter.take(key, rate) > 0.0
+
+
+async def test_admission_takes_from_all_limits_or_from_none(limiter: Limiter, clock: Clock, key: str) -> None:
+    wide, narrow = Rate(per_minute=600, burst=1), Rate(per_minute=60, burst=1)
+    limits = {f"{key}/tenant": wide, f"{key}/subject": narrow}
+    assert await admit(limiter, limits) is None
+    for _ in range(20):  # refused again and again: the wide one loses nothing by it
+        assert await admit(limiter, limits) == Refused(f"{key}/subject", pytest.approx(1.0))
+    assert [await limiter.take(f"{key}/tenant", wide) for _ in range(9)] == [0.0] * 9
+    assert await limiter.take(f"{key}/tenant", wide) > 0.0
+    assert await admit(limiter, {}) is None
+
+
+@given(
+    st.floats(1, 100_000),
+    st.floats(0.1, 100),
+    st.lists(st.tuples(st.floats(0, 20), st.integers(1, 20)), min_size=1, max_size=40),
+)
+def test_no_pattern_of_calls_gets_more_than_burst_and_rate(
+    per_minute: float, burst: float, calls: list[tuple[float, int]]
+) -> None:
+    rate, now, full, granted = Rate(per_minute, burst), 10**15, 0, 0
+    begun = now
+    for pause, number in calls:
+        now += round(pause * 1e6)
+        for _ in range(number):
+            if max(full, now) <= rate.room(now, 1):
+                full = max(full, now) + rate.cost(1)
+                granted += 1
+    allowed = max(burst * 1e6, rate.cost(1)) / rate.cost(1) + (now - begun) / rate.cost(1)
+    assert granted <= allowed + 1e-6 * allowed + 1
+
+
+# -- calls in flight ------------------------------------------------------------------------------------------
+
+
+async def test_so_many_fly_at_once_and_no_more(limiter: Limiter, key: str) -> None:
+    slots = [await limiter.enter(key, 3, 30) for _ in range(4)]
+    assert slots[3] is None
+    assert len({slot for slot in slots if slot}) == 3
+    assert slots[1] is not None
+    await limiter.leave(key, slots[1])
+    await limiter.leave(key, slots[1])
+    assert await limiter.enter(key, 3, 30) is not None
+    assert await limiter.enter(key, 3, 30) is None
+    assert await limiter.enter(key + "/other", 3, 30) is not None
+
+
+async def test_a_slot_that_was_never_left_is_free_when_its_lease_is_over(
+    limiter: Limiter, clock: Clock, key: str
+) -> None:
+    assert await limiter.enter(key, 2, 30) is not None
+    clock.now += 10
+    assert await limiter.enter(key, 2, 30) is not None
+    assert await limiter.enter(key, 2, 30) is None
+    clock.now += 20
+    assert await limiter.enter(key, 2, 30) is not None
+    assert await limiter.enter(key, 2, 30) is None
+
+
+async def test_leaving_what_nobody_knows_is_harmless(limiter: Limiter, key: str) -> None:
+    await limiter.leave(key, "s0123")
+
+
+# -- many processes -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "dynamodb"])
+def test_limits_hold_within_five_percent_under_sixteen_processes(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    where = str(tmp_path / "limits.db") if kind == "sqlite" else request.getfixturevalue("dynamo")
+    crowd = Path(__file__).with_name("counting_crowd.py")
+    done = subprocess.run([sys.executable, crowd, kind, where], capture_output=True, text=True, check=True, timeout=120)
+    result = json.loads(done.stdout)
+    for number, pause in enumerate(result["pauses"]):
+        allowed = 10 * pause if number else 60
+        assert abs(result["granted"][number] - allowed) <= max(1, 0.05 * allowed), result
+    assert abs(sum(result["granted"]) - 114) <= 0.05 * 114
+    assert result["flights"] == 16 * 2
+    assert 1 <= result["most"] <= 5, result
+
+
+# -- faults and forgetting ------------------------------------------------------------------------------------
+
+
+async def test_buckets_long_full_are_forgotten(tmp_path: Path, clock: Clock) -> None:
+    limiter = SqliteLimiter(tmp_path / "limits.db", now=clock)
+    rate = Rate(60, 1)
+    await limiter.take("old", rate)
+    clock.now += FORGET / 1e6 + 10
+    await limiter.take("new", rate)
+    keys = await limiter._file.run(lambda database: database.execute("SELECT key FROM bucket").fetchall())
+    assert keys == [("new",)]
+    limiter.close()
+
+
+async def test_items_say_when_they_may_be_forgotten(tables: Any, clock: Clock, key: str) -> None:
+    table = tables("limits")
+    limiter = DynamoLimiter(table, now=clock)
+    await limiter.take(key, Rate(60, 10))
+    await limiter.enter(key, 1, 30)
+    for kind, seconds in (("bucket", 11), ("slots", 30)):
+        item = await table.call("get_item", Key={"pk": {"S": key}, "sk": {"S": kind}})
+        assert int(item["Item"]["expires"]["N"]) == round(clock.now) + seconds + KEEP_SECONDS
+
+
+async def test_a_database_that_is_none_is_said(tmp_path: Path, clock: Clock) -> None:
+    (tmp_path / "junk.db").write_bytes(b"this is no database" * 100)
+    for path in (tmp_path / "junk.db", tmp_path / "junk.db" / "below"):
+        with pytest.raises(StorageDown, match="database can't be used"):
+            SqliteLimiter(path)
+    file = SqliteFile(tmp_path / "new.db", "CREATE TABLE t (x);", durable=True)
+    with pytest.raises(StorageDown, match="OperationalError"):
+        await file.run(lambda database: database.execute("SELECT nothing FROM nowhere"))
+    file.close()
+
+
+async def test_a_transaction_that_fails_changes_nothing(tmp_path: Path) -> None:
+    file = SqliteFile(tmp_path / "new.db", "CREATE TABLE t (x);", durable=False)
+
+    def fail(database: Any) -> None:
+        database.execute("INSERT INTO t VALUES (1)")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await file.run(fail)
+    assert await file.run(lambda database: database.execute("SELECT * FROM t").fetchall()) == []
+    file.close()
+
+
+@pytest.mark.usefixtures("dynamo")
+async def test_a_table_that_does_not_answer_or_does_not_exist_is_said(tables: Any, clock: Clock) -> None:
+    with pytest.raises(StorageDown, match="refused update_item: ResourceNotFoundException"):
+        await DynamoLimiter(tables("nowhere"), now=clock).take("x", Rate(60))
+    dead = Table("limits", endpoint="http://127.0.0.1:9")
+    with pytest.raises(StorageDown, match="does not answer: EndpointConnectionError"):
+        await DynamoUsage(dead, now=clock).add(ZOO, "tool")
+    dead.close()
+
+
+class Rival(Table):
+    """Lets `act` happen before each update, as often as it likes to."""
+
+    def __init__(self, table: Table, act: Any) -> None:
+        super().__init__(table.name)
+        self._table, self._act = table, act
+
+    async def call(self, verb: str, **arguments: Any) -> Any:
+        await self._act(verb, arguments)
+        return await self._table.call(verb, **arguments)
+
+
+async def test_whoever_loses_every_race_for_a_bucket_or_a_slot_says_so(tables: Any, clock: Clock, key: str) -> None:
+    async def always_missed(verb: str, arguments: dict[str, Any]) -> None:
+        raise Missed(None)
+
+    limiter = DynamoLimiter(Rival(tables("limits"), always_missed), now=clock)
+    with pytest.raises(StorageDown, match="too busy"):
+        await limiter.take(key, Rate(60, 10))
+    with pytest.raises(StorageDown, match="too busy"):
+        await limiter.enter(key, 1, 30)
+
+
+async def test_a_bucket_that_somebody_fills_in_between_is_taken_from_as_it_is(
+    tables: Any, clock: Clock, key: str
+) -> None:
+    table = tables("limits")
+    other = DynamoLimiter(table, now=clock)
+    rate, acted = Rate(60, 3), []
+
+    async def once(verb: str, arguments: dict[str, Any]) -> None:
+        if arguments["UpdateExpression"].startswith("SET #full = :full") and not acted:
+            acted.append(verb)
+            await other.take(key, rate)
+
+    limiter = DynamoLimiter(Rival(table, once), now=clock)
+    assert await limiter.take(key, rate) == 0.0
+    assert acted
+    assert await other.take(key, rate) == 0.0
+    assert await other.take(key, rate) > 0.0
+
+
+# -- usage ----------------------------------------------------------------------------------------------------
+
+
+async def test_usage_adds_up_by_day_plugin_and_tool(usage: Usage, clock: Clock) -> None:
+    tenant = Name(uuid4().hex[:12], "zoo")
+    day = date(2027, 1, 15)
+    await asyncio.gather(*(usage.add(tenant, "look", ms=10, bytes=100) for _ in range(5)))
+    await usage.add(tenant, "look", errors=1, ms=5)
+    await usage.add(tenant, "a#b", calls=2)
+    await usage.add(Name(tenant.tenant, "other"), "look")
+    await usage.add(Name(tenant.tenant + "2", "zoo"), "look")
+    clock.now += 86400
+    await usage.add(tenant, "look")
+    found = await usage.read(tenant.tenant, day, date(2027, 1, 16))
+    assert found == [
+        Used(day, "other", "look", 1, 0, 0, 0),
+        Used(day, "zoo", "a#b", 2, 0, 0, 0),
+        Used(day, "zoo", "look", 6, 1, 55, 500),
+        Used(date(2027, 1, 16), "zoo", "look", 1, 0, 0, 0),
+    ]
+    assert [used.day for used in await usage.read(tenant.tenant, date(2027, 1, 16), date(2027, 2, 1))] == [
+        date(2027, 1, 16)
+    ]
+    assert await usage.read(tenant.tenant, date(2026, 1, 1), date(2027, 1, 14)) == []
+
+
+async def test_a_forgotten_tenant_used_nothing_and_its_neighbour_did(usage: Usage) -> None:
+    one, two = Name(uuid4().hex[:12], "zoo"), Name(uuid4().hex[:12], "zoo")
+    for name in (one, two):
+        await usage.add(name, "look")
+        await usage.add(name, "see")
+    await usage.forget(one.tenant)
+    always = (date(2000, 1, 1), date(2100, 1, 1))
+    assert await usage.read(one.tenant, *always) == []
+    assert len(await usage.read(two.tenant, *always)) == 2
+
+
+async def test_usage_is_kept_for_a_year_and_forgotten_then(tmp_path: Path, clock: Clock) -> None:
+    usage = SqliteUsage(tmp_path / "usage.db", now=clock)
+    await usage.add(ZOO, "look")
+    clock.now += KEEP_DAYS * 86400
+    await usage.add(ZOO, "look")
+    assert len(await usage.read("acme", date(2000, 1, 1), date(2100, 1, 1))) == 2
+    clock.now += 86400
+    await usage.add(ZOO, "look")
+    assert len(await usage.read("acme", date(2000, 1, 1), date(2100, 1, 1))) == 2
+    usage.close()
+
+
+async def test_usage_of_many_pages_is_read_whole(tables: Any, clock: Clock) -> None:
+    table = tables("usage")
+
+    async def two_a_page(verb: str, arguments: dict[str, Any]) -> None:
+        if verb == "query":
+            arguments["Limit"] = 2
+
+    class Paged(Table):
+        async def call(self, verb: str, **arguments: Any) -> Any:
+            await two_a_page(verb, arguments)
+            return await table.call(verb, **arguments)
+
+    tenant = Name(uuid4().hex[:12], "zoo")
+    usage = DynamoUsage(Paged("usage"), now=clock)
+    for number in range(5):
+        await usage.add(tenant, f"tool{number}")
+    assert len(await usage.read(tenant.tenant, date(2027, 1, 1), date(2027, 12, 31))) == 5
