@@ -250,7 +250,8 @@ class Face:
         whole: dict[str, Any] = {**result, "resultType": result.get("resultType", "complete")}
         if ttl is not None:
             whole = {"ttlMs": ttl, "cacheScope": scope} | whole  # a guest's own word counts
-        whole["_meta"] = {SERVER_KEY: self.edition.server} | result.get("_meta", {})
+        given = result.get("_meta")
+        whole["_meta"] = {SERVER_KEY: self.edition.server} | (given if isinstance(given, dict) else {})
         return whole
 
     def fill(self, data: bytes) -> bytes:

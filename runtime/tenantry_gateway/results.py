@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
 
-from tenantry_gateway import door, governor
+from tenantry_gateway import distrust, door, governor
 from tenantry_gateway.edition import Edition, Tool
 from tenantry_gateway.revisions import HANDSHAKE
 from tenantry_gateway.turn import Desk
@@ -24,8 +24,8 @@ async def finish(desk: Desk, work: Work, done: Done, era: str) -> dict[str, Any]
     if work.method != "tools/call":
         return result
     tool = work.edition.tools.get(str(work.params.get("name")))
-    if not work.edition.guest:
-        result.setdefault("content", [])
+    if "resultType" not in result or result["resultType"] == "complete":
+        result = distrust.tool_result(result)
     if tool is not None:
         result = door.completed(work.site, result if work.edition.guest else _checked(tool, result))
         _point_at_widgets(work.edition, tool, result)

@@ -251,7 +251,7 @@ def stateless(request: Request, body: Any) -> Message:
     if named is not None:
         value = params.get(named)
         sent = decode_header(request.headers.get("mcp-name"))
-        if value is not None and sent != value:
+        if isinstance(value, str) and sent != value:
             raise mismatch(f"Mcp-Name must repeat params.{named}.", id)
     if version not in STATELESS_REVISIONS:
         raise unsupported(str(version), id)

@@ -16,14 +16,14 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.registry import bundle_key
 from tenantry_registry.runners import Call, Release, SandboxError
 
-from tenantry_gateway import documents
+from tenantry_gateway import distrust, documents
 from tenantry_gateway.attachments import SLOTS
 from tenantry_gateway.clients import Client
 from tenantry_gateway.documents import ATTEMPTS, Document, Stale, contended
 from tenantry_gateway.edition import Edition
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import Desk, User
-from tenantry_gateway.wire import INTERNAL_ERROR, INVALID_PARAMS, Refusal
+from tenantry_gateway.wire import INTERNAL_ERROR, Refusal
 
 QUESTIONS: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
 MESSAGE_CHARACTERS: Final = 4_000  # of an error's text
@@ -88,16 +88,17 @@ async def _attempts(desk: Desk, work: Work) -> Done:
             widgets=work.edition.widget_uris,
             uploads=slots,
         )
-        reply = await desk.runner.call(release, call)
+        reply = distrust.held(await desk.runner.call(release, call))
         if "overflow" in reply:
-            reply = {**reply, **await desk.attachments.overflow(slots, reply["overflow"])}
+            whole = distrust.held(await desk.attachments.overflow(slots, reply.pop("overflow")))
+            reply = {**reply, **whole}
         try:
-            await documents.save(desk.objects, shared, reply.get("shared") or {})
+            await documents.save(desk.objects, shared, reply.get("shared", {}))
             if state is not None:
-                await documents.save(desk.objects, state, reply.get("state") or {})
+                await documents.save(desk.objects, state, reply.get("state", {}))
         except Stale:
             continue
-        links = await desk.attachments.keep(work.site, slots, reply.get("files") or ())
+        links = await desk.attachments.keep(work.site, slots, reply["files"])
         return replace(_read(work, reply), links=links)
     raise contended()
 
@@ -125,47 +126,23 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
 
 
 def _read(work: Work, reply: Mapping[str, Any]) -> Done:
-    """A reply as runners.py documents it. Raises: Refusal."""
-    facts = {key: reply[key] for key in ("cold", "stdout", "stderr") if reply.get(key)}
-    facts["tool_ms"] = reply.get("ms")
-    notifications = [
-        note
-        for note in reply.get("notifications") or ()
-        if isinstance(note, dict) and isinstance(note.get("method"), str)
-    ]
-    error = reply.get("protocol_error")
-    if isinstance(error, dict):
-        raise Refusal(error.get("code", INVALID_PARAMS), str(error.get("message", "")), error.get("data"))
-    asked = reply.get("input_required")
-    if isinstance(asked, dict):
-        return _ask(work, asked, notifications, facts)
-    error = reply.get("error")
-    if isinstance(error, dict):
-        facts |= {key: error[key] for key in ("code", "error_id", "traceback") if error.get(key)}
+    """A reply as distrust.py leaves it. Raises: Refusal."""
+    facts = {key: reply[key] for key in ("cold", "stdout", "stderr", "tool_ms") if key in reply}
+    notifications = reply["notifications"]
+    if "protocol_error" in reply:
+        error = reply["protocol_error"]
+        raise Refusal(error["code"], error["message"], error["data"])
+    if "input_required" in reply:
+        questions = {key: one for key, one in reply["input_required"].items() if one["method"] in QUESTIONS}
+        if questions:
+            return Done(None, questions, notifications, facts)
+    if "error" in reply:
+        error = reply["error"]
+        facts |= {key: error[key] for key in ("code", "error_id", "traceback") if isinstance(error.get(key), str)}
         return replace(failed(work, error, facts), notifications=notifications)
-    result = reply.get("result")
-    if not isinstance(result, dict):
-        nothing = {"code": "sandbox.no-result", "message": "The plugin returned nothing.", "hint": ""}
-        return failed(work, nothing, facts | {"code": "sandbox.no-result"})
-    return Done(dict(result), notifications=notifications, facts=facts)
-
-
-def _ask(
-    work: Work, asked: Mapping[str, Any], notifications: Sequence[Mapping[str, Any]], facts: dict[str, Any]
-) -> Done:
-    questions = {
-        str(key): question
-        for key, question in (asked.get("inputRequests") or {}).items()
-        if isinstance(question, dict) and question.get("method") in QUESTIONS
-    }
-    if not questions:
-        nothing = {
-            "code": "sandbox.no-question",
-            "message": "The plugin asked for input without a question.",
-            "hint": "",
-        }
-        return failed(work, nothing, facts | {"code": "sandbox.no-question"})
-    return Done(None, questions, notifications, facts)
+    if "result" not in reply:
+        raise distrust.bad()
+    return Done(dict(reply["result"]), notifications=notifications, facts=facts)
 
 
 def missing(client: Client, questions: Mapping[str, Mapping[str, Any]], *, batch: bool = False) -> dict[str, Any]:

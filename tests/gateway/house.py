@@ -88,7 +88,7 @@ def manifest(**changes: Any) -> Manifest:
             WidgetEntry(
                 "animals",
                 WIDGET_URI,
-                f"site/{NAME.tenant}/{NAME.plugin}/0123456789/index.html",
+                f"site/{changes.get('tenant', NAME.tenant)}/{NAME.plugin}/0123456789/index.html",
                 "a" * 20,
                 WIDGET_META,
                 len(WIDGET_HTML),
