@@ -5,29 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, Field
 from tenantry import (
-    Audio,
-    AuthRequired,
-    Context,
     Header,
     Icon,
-    Image,
     NoAuth,
     OAuth2,
     Plugin,
-    Profile,
-    ResourceLink,
-    Result,
     ToolError,
     Widget,
 )
 from tenantry.testing import Client, Crashed, Refused
-from typing_extensions import TypedDict
 
 READS = {"read_only": True, "destructive": False, "open_world": False}
 
@@ -38,16 +29,6 @@ class Animal(BaseModel):
     id: str
     name: str = "nameless"
     children: list[Animal] = []
-
-
-class Coordinates(TypedDict):
-    x: int
-    y: int
-
-
-@dataclass
-class Weight:
-    kilos: float
 
 
 def described(plugin: Plugin, name: str) -> dict[str, Any]:
@@ -81,7 +62,7 @@ def test_a_descriptor_carries_everything_that_was_declared():
     tool = described(plugin, "feed-animal")
     source = tool.pop("source")
     assert source["file"].endswith("test_kit_tools.py")
-    assert source["line"] > 50
+    assert source["line"] == feed.__code__.co_firstlineno
     assert tool == {
         "name": "feed-animal",
         "title": "Feed",
@@ -118,127 +99,6 @@ def test_the_decorated_function_stays_itself_and_its_docstring_is_the_descriptio
 
     assert add(1, 2) == "3"
     assert described(plugin, "add")["description"] == "Use this to add.\n\nBoth may be negative."
-
-
-@pytest.mark.row("S01", "T01")
-@pytest.mark.parametrize(
-    ("returns", "value", "structured", "kind"),
-    [
-        (Animal, Animal(id="a"), {"id": "a", "name": "nameless", "children": []}, "object"),
-        (Animal, {"id": "a", "children": [{"id": "b"}]}, None, "object"),
-        (Coordinates, {"x": 1, "y": 2}, {"x": 1, "y": 2}, "object"),
-        (Weight, Weight(2.5), {"kilos": 2.5}, "object"),
-        (dict[str, int], {"a": 1}, {"a": 1}, "object"),
-        (Result[Animal], Result(Animal(id="a")), {"id": "a", "name": "nameless", "children": []}, "object"),
-        (list[int], [1, 2], {"result": [1, 2]}, "wrapped"),
-        (list[Animal], [Animal(id="a")], {"result": [{"id": "a", "name": "nameless", "children": []}]}, "wrapped"),
-        (int | None, None, {"result": None}, "wrapped"),
-        (Annotated[bool, Field(description="yes?")], True, {"result": True}, "wrapped"),
-        (Result[str], Result("a"), {"result": "a"}, "wrapped"),
-        (Literal["a"], "a", {"result": "a"}, "wrapped"),
-    ],
-)
-def test_data_are_structured_content_under_a_schema_from_the_return_type(returns, value, structured, kind):
-    plugin = Plugin()
-
-    def give():
-        """Gives."""
-        return value
-
-    give.__annotations__["return"] = returns
-    plugin.tool(**READS)(give)
-    schema = described(plugin, "give")["outputSchema"]
-    assert schema["type"] == "object"
-    assert (list(schema["properties"]) == ["result"] if kind == "wrapped" else "result" not in schema) or (
-        schema.get("additionalProperties")
-    )
-    called = Client(plugin).call("give")
-    if structured is not None:
-        assert called.structured == structured
-    assert not called.is_error
-    assert called.text == __import__("json").dumps(called.structured, separators=(",", ":"))
-
-
-def test_a_recursive_model_is_an_object_at_its_root_with_its_definition_beside():
-    plugin = Plugin()
-
-    @plugin.tool(**READS)
-    def tree() -> Animal:
-        """Gives a family."""
-        return Animal(id="a", children=[Animal(id="b")])
-
-    schema = described(plugin, "tree")["outputSchema"]
-    assert schema["type"] == "object"
-    assert schema["properties"]["children"]["items"] == {"$ref": "#/$defs/Animal"}
-    assert schema["$defs"]["Animal"]["required"] == ["id", "name", "children"]
-    assert "title" not in schema
-
-
-@pytest.mark.row("S02")
-@pytest.mark.parametrize(
-    ("returns", "value", "types"),
-    [
-        (str, "hello", ["text"]),
-        (None, None, []),
-        (Image, Image(b"\x89PNG\r\n\x1a\n"), ["image"]),
-        (Audio | None, Audio(b"ID3"), ["audio"]),
-        (list[str | Image], ["look", Image(b"GIF89a")], ["text", "image"]),
-        (tuple[str, ResourceLink], ("see", ResourceLink("zoo://a", "a")), ["text", "resource_link"]),
-        (Result, Result(content="hello"), ["text"]),
-        (Result[None], Result(content=["a", "b"]), ["text", "text"]),
-    ],
-)
-def test_text_and_blocks_are_content_without_any_schema(returns, value, types):
-    plugin = Plugin()
-
-    def give():
-        """Gives."""
-        return value
-
-    give.__annotations__["return"] = returns
-    plugin.tool(**READS)(give)
-    assert "outputSchema" not in described(plugin, "give")
-    called = Client(plugin).call("give")
-    assert [block["type"] for block in called.content] == types
-    assert called.structured is None
-
-
-@pytest.mark.row("S01", "S02", "S03")
-def test_a_result_says_which_part_is_for_whom():
-    plugin = Plugin()
-
-    @plugin.tool(**READS)
-    def give() -> Result[Weight]:
-        """Gives."""
-        return Result(Weight(1.5), content="Light.", meta={"hidden": [1]})
-
-    called = Client(plugin).call("give")
-    assert (called.structured, called.text, called.meta) == ({"kilos": 1.5}, "Light.", {"hidden": [1]})
-
-
-@pytest.mark.parametrize(
-    ("returns", "value"),
-    [
-        (Animal, {"name": "no id"}),
-        (Animal, None),
-        (float, float("nan")),
-        (Result, Result({"a": 1})),
-        (str, 1),
-        (list[Image], [1]),
-        (Result[Animal], Result(content="only text")),
-    ],
-)
-def test_what_does_not_fit_its_return_type_is_the_authors_error_and_never_sent(returns, value):
-    plugin = Plugin()
-
-    def give():
-        """Gives."""
-        return value
-
-    give.__annotations__["return"] = returns
-    plugin.tool(**READS)(give)
-    with pytest.raises(Crashed):
-        Client(plugin).call("give")
 
 
 def test_arguments_are_coerced_to_their_types_and_have_defaults():
@@ -286,100 +146,6 @@ def test_arguments_that_are_no_object_and_unknown_tools_are_protocol_errors():
 
 def nothing() -> None:
     """Does nothing."""
-
-
-@pytest.mark.row("T06", "P06")
-def test_the_profile_tool_is_closed_authenticated_and_returns_only_what_is_known():
-    plugin = Plugin()
-
-    @plugin.profile
-    def whoami(ctx: Context) -> Profile:
-        return Profile(id=ctx.user.sub, name=ctx.user.name)
-
-    tool = described(plugin, "whoami")
-    assert tool["profile"] is True
-    assert tool["inputSchema"] == {"type": "object", "properties": {}, "additionalProperties": False}
-    assert tool["outputSchema"]["required"] == ["id"]
-    assert set(tool["outputSchema"]["properties"]) == {"id", "name", "email", "nickname"}
-    assert tool["outputSchema"]["additionalProperties"] is False
-    assert tool["securitySchemes"] == [{"type": "oauth2", "scopes": []}]
-    assert tool["annotations"]["readOnlyHint"] is True
-    called = Client(plugin, user={"sub": "u1"}).call("whoami")
-    assert called.structured == {"id": "u1"}
-    assert called.text == '{"id":"u1"}'
-    assert Client(plugin).call("whoami").is_error
-
-
-def test_a_profile_tool_may_have_a_title_and_scopes():
-    plugin = Plugin()
-
-    @plugin.profile(scopes=["profile"], title="Account", description="Who is it?")
-    async def whoami(ctx: Context) -> Profile:
-        return Profile(id=ctx.user.sub, email=ctx.user.email, nickname=ctx.user.nickname)
-
-    assert described(plugin, "whoami")["securitySchemes"] == [{"type": "oauth2", "scopes": ["profile"]}]
-    client = Client(plugin, user={"sub": "u", "scope": "openid profile", "email": "a@b.example", "nickname": 3})
-    assert client.call("whoami").structured == {"id": "u", "email": "a@b.example"}
-
-
-@pytest.mark.row("P06")
-@pytest.mark.parametrize("blank", ["", "  "])
-def test_a_profile_without_an_id_is_refused(blank):
-    with pytest.raises(ValueError, match="blank"):
-        Profile(id=blank)
-
-
-@pytest.mark.row("S05", "T02", "N05")
-def test_a_tool_enforces_its_own_scopes_whatever_the_descriptor_hints():
-    plugin = Plugin()
-
-    @plugin.tool(**READS, auth=[OAuth2("a"), OAuth2("b", "c")])
-    def guarded() -> str:
-        """Guarded."""
-        return "in"
-
-    @plugin.tool(**READS, auth=[OAuth2("a"), NoAuth()])
-    def open_to_all() -> str:
-        """Open."""
-        return "in"
-
-    nobody = Client(plugin).call("guarded")
-    assert nobody.is_error
-    assert nobody.meta["mcp/www_authenticate"] == (
-        'Bearer error="invalid_token", error_description="Sign in to use this.", scope="a"'
-    )
-    some = Client(plugin, user={"sub": "u", "scp": ["b"]}).call("guarded")
-    assert 'error="insufficient_scope"' in some.meta["mcp/www_authenticate"]
-    assert Client(plugin, user={"sub": "u", "scp": ["c", "b"]}).call("guarded").text == "in"
-    assert Client(plugin, user={"sub": "u", "scope": "x a"}).call("guarded").text == "in"
-    assert Client(plugin).call("open_to_all").text == "in"
-
-
-@pytest.mark.row("S05")
-@pytest.mark.parametrize(
-    ("error", "challenge"),
-    [
-        (AuthRequired("a"), 'Bearer error="invalid_token", error_description="Sign in to continue.", scope="a"'),
-        (
-            AuthRequired(["a", "b"], "insufficient_scope", 'Say "ü" \\ now.'),
-            'Bearer error="insufficient_scope", error_description="Say \'?\' / now.", scope="a b"',
-        ),
-        (AuthRequired(challenge="Basic realm=x"), "Basic realm=x"),
-        (AuthRequired(challenge=["Basic realm=x", "Bearer"]), ["Basic realm=x", "Bearer"]),
-    ],
-)
-def test_a_tool_may_ask_for_sign_in_in_its_own_words(error, challenge):
-    plugin = Plugin()
-
-    @plugin.tool(**READS)
-    def ask() -> str:
-        """Asks."""
-        raise error
-
-    called = Client(plugin).call("ask")
-    assert called.is_error
-    assert called.text == error.message
-    assert called.meta["mcp/www_authenticate"] == challenge
 
 
 def test_the_text_of_a_tool_error_reaches_the_model_and_any_other_is_masked():
