@@ -93,7 +93,8 @@ def _content(answers: Answers, uri: str) -> dict[str, Any] | None:
 
 def _named(uri: str, taken: set[str]) -> str:
     """A name made of the URI's last part, told apart from the others."""
-    last = posixpath.basename(uri.partition("?")[0].rstrip("/")).removesuffix(".html")
+    path = uri.removeprefix("ui://").partition("?")[0].rstrip("/")
+    last = posixpath.basename(path).removesuffix(".html")
     name = re.sub(r"[^A-Za-z0-9_-]", "-", last)[:56] or "widget"
     number = 2
     unique = name

@@ -133,7 +133,7 @@ def _platform(bundle: Mapping[str, Any], target: str) -> Iterator[Finding]:
 
 def _package(path: str) -> str:
     first = path.removeprefix(VENDOR).split("/")[0]
-    return str(re.split(r"-\d|\.dist-info|\.libs|\.cpython|\.so|\.py", first)[0])
+    return str(re.split(r"-\d|\.dist-info|\.libs|\.cpython|\.so|\.py|\.dll|\.dylib", first)[0])
 
 
 def _wrong_elf(head: bytes, wanted: Target) -> str:

@@ -282,6 +282,7 @@ CASES = [
         "<script src=https://cdn.example/x.js></script>",
         rows=("R03",),
     ),
+    on_page("csp.missing", "https://cdn.example:x is not", "<script src=https://cdn.example:x/x.js></script>"),
     on_page("csp.frame-missing", "https://f.example is not declared", "<iframe src=https://f.example/x></iframe>"),
     on_page(
         "csp.frame-missing",
@@ -341,7 +342,7 @@ CASES = [
     ),
     Case("bundle.platform", "fast was built for x86_64", files={"fast.cpython-313.so": elf(62)}, target="lambda"),
     Case("bundle.platform", "macOS", files={"fast.so": b"\xcf\xfa\xed\xfe" + bytes(60)}, target="lambda"),
-    Case("bundle.platform", "Windows", files={"fast.pyd": b"MZ"}),
+    Case("bundle.platform", "Windows", files={"fast.dll": b"MZ", "fast.dylib": b"x"}),
     Case(
         "bundle.platform",
         "built for win_amd64",
@@ -410,6 +411,7 @@ async def test_a_plugin_in_order_has_no_findings(workshop: Any, make: SimpleName
         "widgets/animals/lib/m.js": "new Worker(URL.createObjectURL(b)); new Worker(u); x = `ui://widget/other.html`",
         "widgets/animals/a.css": "@import 'sub/b.css';a{b:url(#x);c:url(cat.png);d:url(data:,x)}",
         "widgets/animals/sub/b.css": "a{b:url('../cat.png?v=1#x')}",
+        "widgets/animals/f.ttf": b"\0\1\0\0",
         "lib/public.pem": "-----BEGIN PUBLIC KEY-----\nx",
         "lib/readme.txt": "AKIAIOSFODNN7EXAMPLE",
         "lib/fast.so": elf(183),
@@ -419,7 +421,7 @@ async def test_a_plugin_in_order_has_no_findings(workshop: Any, make: SimpleName
         **CAT,
     }
     tools = (tool, make.tool(**PROFILE))
-    widget = make.widget(csp=csp, display_modes=["pip"], permissions=["camera"])
+    widget = make.widget(title="Animals", csp=csp, display_modes=["pip"], permissions=["camera"])
     found = await workshop.examine(make.description(*tools, widgets=(widget,)), files, target="lambda")
     assert [(finding.code, finding.message) for finding in found.findings] == []
     assert (found.tools, found.widgets, found.widget_bytes["animals"] > 0) == (2, 1, True)

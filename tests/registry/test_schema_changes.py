@@ -44,6 +44,7 @@ NARROWER = [
     (A, {"type": "object", "properties": {}, "additionalProperties": False}, "a is not allowed"),
     (of(a={"enum": ["x", "y"]}), of(a={"enum": ["x"]}), "a may be 'y'"),
     (of(a={"const": "x"}), of(a={"const": "y"}), "a may be 'x'"),
+    (of(a={"enum": ["x"]}), of(a={"enum": ["x"], "minLength": 2}), "a has minLength 2"),
     (of(a={"type": "string"}), of(a={"enum": ["x"]}), "a is one of a list"),
     (of(a={"type": "integer"}), of(a={"type": "integer", "minimum": 1}), "a has minimum 1"),
     (of(a={"minimum": 1}), of(a={"minimum": 2}), "a has minimum 2 instead of 1"),

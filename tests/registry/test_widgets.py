@@ -48,6 +48,7 @@ def written(page: str, files: dict[str, bytes] | None = None) -> str:
             "<img srcset='https://T/a.png, https://T/b.png 2x,https://T/c.png 100w'>",
         ),
         ("<img srcset='a.png (x, y), b,c.png'>", "<img srcset='https://T/a.png (x, y), https://T/b,c.png'>"),
+        ("<img srcset='a.png, '>", "<img srcset='https://T/a.png, '>"),
         ("<source srcset=a.png>", '<source srcset="https://T/a.png">'),
         (
             "<link rel=preload imagesrcset='a.png 1x' href=b.png>",
@@ -136,7 +137,7 @@ def test_a_url_that_the_html_loads_becomes_absolute(before: str, after: str) -> 
         "<svg><path fill='url(#a)' d='M0'/><style>a{b:c} &amp;</style></svg>",
         "<iframe srcdoc='<p>x'></iframe><iframe></iframe>",
         "<script src=https://a.example/x.js integrity=x></script>",
-        '<script type=importmap>{"imports": {"x": "https://a.example/x.js", "y": "bare"}}</script>',
+        '<script type=importmap>{"imports": {"x": "https://a.example/x.js", "y": "bare", "z": "//z.js"}}</script>',
         "\ttabs\r\n and \r ends &nbsp; &notanentity; <b  a = 'c'  >",
     ],
 )

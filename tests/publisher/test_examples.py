@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tenantry_publisher.examples import run_examples, with_examples
+
+OUT = {"type": "object", "properties": {"n": {"type": "integer"}}}
+TOML = 'name = "zoo"\nentrypoint = "server:plugin"\n[env]\nA = "1"\n' + "".join(
+    f'[[examples]]\nprompt = "x"\ntool = "{tool}"\n' for tool in ("animals", "deletes")
+)
+
+
+@pytest.mark.row("S01", "T01", "O02")
+@pytest.mark.parametrize(
+    ("reply", "schema", "code", "says"),
+    [
+        ({"result": {"structuredContent": {"n": 1}}}, OUT, "", ""),
+        ({"result": {"content": []}}, None, "", ""),
+        ({"result": {"structuredContent": {"n": "1"}}}, OUT, "result.mismatch", "is not of type"),
+        ({"result": {"content": []}}, OUT, "result.mismatch", "returns no structured content"),
+        ({"result": {"structuredContent": {}}}, None, "result.mismatch", "without an output schema"),
+        ({"result": {"structuredContent": {"n": 1, "x": "y" * 20_000}}}, OUT, "result.large", "19 KB"),
+        (
+            {"result": {"isError": True, "content": [{"type": "text", "text": "no"}]}},
+            OUT,
+            "example.failed",
+            "error: no",
+        ),
+        ({"result": {"isError": True, "content": [{"type": "image"}]}}, OUT, "example.failed", "no text"),
+        ({"error": {"message": "boom"}}, OUT, "example.failed", "boom"),
+        ({"protocol_error": {"code": -32602}}, OUT, "example.failed", "-32602"),
+        ({"input_required": {}}, OUT, "example.failed", "asks the user"),
+        ({}, OUT, "example.failed", "no result"),
+    ],
+)
+async def test_an_examples_result_must_keep_what_the_schema_promises(
+    workshop: Any, make: SimpleNamespace, reply: dict[str, Any], schema: Any, code: str, says: str
+) -> None:
+    tools = (
+        make.tool(**({"outputSchema": schema} if schema else {})),
+        make.tool("deletes", annotations={"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}),
+    )
+    runner = make.runner(make.description(*tools))
+    runner.calls = {"animals": reply}  # the other tool is not to be called
+    published = await workshop.publish(make.description(*tools), {"plugin.toml": TOML})
+    found = await run_examples(runner=runner, manifest=published.manifest, secrets={}, env={})
+    assert [finding.code for finding in found] == ([code] if code else [])
+    assert says in "".join(finding.message for finding in found)
+    assert with_examples(published.report, found).findings == found
