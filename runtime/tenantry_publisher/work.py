@@ -115,4 +115,5 @@ def _result(published: Published) -> dict[str, Any]:
         "previous": published.previous,
         "changed": published.changed,
         "findings": [finding.to_dict() for finding in published.report.findings],
+        "contract": published.comparison.to_dict() if published.comparison else None,
     }
