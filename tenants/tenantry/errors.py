@@ -21,14 +21,16 @@ CHALLENGE = "mcp/www_authenticate"
 class PluginError(TypeError, ValueError):
     """A declaration that can't be right. `code` is stable, `file` and `line` say where, `hint` what to write instead.
 
-    `check` and `publish` print it as a finding; the text of the exception is `file:line: message hint`.
+    `check` and `publish` print it as a finding; the text of the exception is `file:line: message`, the hint a note.
     """
 
     def __init__(
         self, message: str, hint: str = "", *, code: str = "plugin.definition", source: Source | None = None
     ) -> None:
         source = source or caller()
-        super().__init__(f"{source}: {message}" + (f" {hint}" if hint else ""))
+        super().__init__(f"{source}: {message}")
+        if hint:
+            self.add_note(hint)
         self.code = code
         self.message = message
         self.hint = hint

@@ -19,7 +19,7 @@ def explained(method: M) -> M:
     """A decorator method of Plugin whose wrong calls raise PluginError."""
     name = method.__name__
     expected = inspect.signature(method)
-    options = [parameter for parameter in expected.parameters if parameter != "self"]
+    options = [parameter for parameter in expected.parameters if parameter not in {"self", "function"}]
 
     @functools.wraps(method)
     def wrapper(self: Any, *args: Any, **given: Any) -> Any:

@@ -149,7 +149,7 @@ def server(context: ssl.SSLContext | None = None) -> Iterator[int]:
     running.handle_error = lambda *_: None  # type: ignore[method-assign]  # clients hang up on purpose
     running.released = threading.Event()  # type: ignore[attr-defined]
     if context is not None:
-        running.socket = context.wrap_socket(running.socket, server_side=True)
+        running.socket = context.wrap_socket(running.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -169,14 +169,14 @@ def profile_of_text() -> str:
 @pytest.mark.parametrize(
     ("declare", "message"),
     [
-        (tool(undescribed), "undescribed: it has no description. Write a docstring"),
+        (tool(undescribed), "undescribed: it has no description\\.\\sWrite a docstring"),
         (tool(description=" "), "no description"),
         (tool(positional), "positional: a: int has no name to the caller|positional: a: 'int' has no name"),
         (tool(starred), "has no name to the caller"),
         (tool(keywords), "says nothing about its arguments"),
         (tool(both, input_schema={"type": "object"}), "stands alone"),
         (tool(untyped), "the parameter a has no type"),
-        (tool(unresolved), "NoSuchType.*Define or import it above"),
+        (tool(unresolved), "NoSuchType.*\\sDefine or import it above"),
         (tool(opaque), "a parameter's type can't be used"),
         (tool(callback), "a parameter's type has no JSON Schema"),
         (tool(unsayable_default), "a parameter's type has no JSON Schema"),
@@ -215,12 +215,12 @@ def profile_of_text() -> str:
         (tool(file_params=["a"]), "goes with input_schema="),
         (tool(meta={"openai/outputTemplate": "ui://x"}), "Its place is widget="),
         (tool(meta={"openai/widgetCSP": {}}), r"Its place is Widget\(csp=\)"),
-        (tool(meta={"ui": {"csp": {}}}), r"'ui.csp'.*Widget\(csp=\)"),
+        (tool(meta={"ui": {"csp": {}}}), r"'ui.csp'\.\sIts place is Widget\(csp=\)"),
         (tool(meta={"ui": {"domain": "x"}}), "its origin"),
         (lambda: Plugin().profile(profile_with_arguments), "takes no arguments"),
         (lambda: Plugin().profile(profile_of_text), "returns a Profile"),
-        (lambda: Plugin().profile(zzz=1), "has no option zzz. It has"),
-        (lambda: Plugin().tool(**READS, tilte="x"), r"tool\(\) has no option tilte. Do you mean title\?"),
+        (lambda: Plugin().profile(zzz=1), "has no option zzz.\\sIt has scopes"),
+        (lambda: Plugin().tool(**READS, tilte="x"), r"tool\(\) has no option tilte.\sDo you mean title\?"),
         (lambda: Plugin().tool(fine, **READS), r"tool\(\): too many positional"),
         (lambda: Plugin().resource(), "missing a required argument: 'uri'"),
         (lambda: OAuth2("a b"), "can't be a scope"),
@@ -365,9 +365,9 @@ def test_a_completion_must_fit_what_it_completes():
     plugin = Plugin()
     plugin.prompt(one)
     plugin.prompt(fine)
-    with pytest.raises(PluginError, match=r"'one' has no 'x'\. It has id"):
+    with pytest.raises(PluginError, match=r"'one' has no 'x'\.\sIt has id"):
         plugin.completion("one", "x")
-    with pytest.raises(PluginError, match=r"'fine' has no 'x'\. It has none"):
+    with pytest.raises(PluginError, match=r"'fine' has no 'x'\.\sIt has none"):
         plugin.completion("fine", "x")
     with pytest.raises(PluginError, match="a completion takes value"):
         plugin.completion("one", "id")(one)
