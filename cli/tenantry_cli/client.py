@@ -60,13 +60,14 @@ async def connect(
             Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
             yield client
-    except* httpx2.ConnectError:
-        raise PlatformError("call.unreachable", f"Nobody answers at {url}.", "Is it being served?") from None
+    except* (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
+        raise PlatformError("call.unreachable", f"{url!r} is not an address.", "Write it as http(s)://...") from None
+    except* httpx2.TransportError as group:
+        said = str(first(group)) or type(first(group)).__name__
+        raise PlatformError("call.unreachable", f"Nobody answers at {url}: {said}", "Is it being served?") from None
     except* httpx2.HTTPStatusError as group:
         status = first(group).response.status_code
         raise PlatformError("call.not-mcp", f"{url} answers {status}.", "Look at the address.") from None
-    except* httpx2.InvalidURL:
-        raise PlatformError("call.unreachable", f"{url} is not an address.", "Write it as http(s)://...") from None
     except* MCPError as group:
         error = first(group)
         raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", "") from None

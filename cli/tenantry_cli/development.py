@@ -50,7 +50,7 @@ class Development:
         with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
             self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
             self.calls = Calls(self.terminal)
-            self.machine = Machine(objects, self.runner, address, log=self.calls)
+            self.machine = Machine(objects, self.runner, address, stores.cache_of(self.store), log=self.calls)
             try:
                 async with serving(self.machine.app(page=True), listener):
                     await self.publish_all()

@@ -71,13 +71,17 @@ class PluginFolder:
         dotenv, required = self.dotenv(), self.required_secrets()
         return {"env": dotenv, "secrets": {name: value for name, value in dotenv.items() if name in required}}
 
-    def interpreter(self) -> str:
-        """The author's own Python: the folder's .venv, else $VIRTUAL_ENV, else the one that runs this."""
+    def own_interpreter(self) -> str | None:
+        """The author's own Python: the folder's .venv, else $VIRTUAL_ENV, or None where they have neither."""
         for venv in (self.path / ".venv", Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
             python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
             if python.is_file():
                 return str(python)
-        return sys.executable
+        return None
+
+    def interpreter(self) -> str:
+        """What runs this plugin under development: its author's own Python, or the one that runs this."""
+        return self.own_interpreter() or sys.executable
 
 
 def find(paths: Iterable[Path]) -> list[PluginFolder]:

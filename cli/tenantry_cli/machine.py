@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tenantry_publisher.publish import Published, RulesBroken, Step, publish
-from tenantry_registry import bundle
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
+from tenantry_registry.vendor import HOST
 
 from tenantry_cli.address import Address
 from tenantry_cli.folder import PluginFolder
+from tenantry_cli.packing import pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +54,23 @@ class Machine:
     objects: Objects
     runner: Runner
     address: Address
+    cache: Path
     served: dict[Name, Served] = field(default_factory=dict)
     log: Callable[..., None] | None = None
+    secrets: SecretsOf | None = None  # what the control plane was given; none in development, where .env has them
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
     listeners: set[asyncio.Queue[Served]] = field(default_factory=set)
 
     async def publish(self, folder: PluginFolder, name: Name, progress: Callable[[Step], None]) -> Published:
         """Pack and publish a folder. Raises: as `tenantry_publisher.publish.publish`; what was served stays."""
-        data = await asyncio.to_thread(bundle.pack, folder.path)
+        own = folder.own_interpreter()  # has the dependencies; without one they are brought along
+        packed = await pack(folder, target=None if own else HOST, cache=self.cache)
         try:
             published = await publish(
                 objects=self.objects,
                 runner=self.runner,
                 name=name,
-                bundle=data,
+                bundle=packed.data,
                 progress=progress,
                 **folder.surroundings(),
             )
@@ -107,7 +112,7 @@ class Machine:
             pointer_seconds=pointer_seconds,
         )
         gateway = create_app(
-            objects=self.objects, runner=self.runner, settings=settings, mode="development", log=self.log
+            objects=self.objects, runner=self.runner, settings=settings, mode="development", log=self.log, **more
         )
         if not page:
             return gateway

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -10,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
+from tenantry_registry.vendor import HOST
 
 from tenantry_cli import store as stores
 from tenantry_cli.author import AuthorsRunner
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Bar, Terminal, many, short
+from tenantry_cli.packing import Packed, pack
 
 if TYPE_CHECKING:
     from tenantry_publisher.publish import Examined, Published, Step
@@ -30,6 +31,10 @@ class Progress:
         self.terminal, self.bar, self.verbose = terminal, bar, verbose
         self.done = 0
         bar.at(0, len(STEPS), "packing")
+
+    def resolving(self) -> None:
+        """uv is asked for dependencies: seconds, or minutes the first time."""
+        self.bar.at(0, None, "resolving dependencies")
 
     def __call__(self, step: Step) -> None:
         self.done += 1
@@ -66,27 +71,40 @@ def show_change(terminal: Terminal, published: Published, plugin: str) -> None:
 async def publish_folder(
     folder: PluginFolder, name: Name, store: str, terminal: Terminal, *, force: bool = False
 ) -> Published:
-    """Pack a folder, describe it with the author's interpreter, publish it, and show each step.
+    """Pack a folder with its dependencies, describe it as it will run here, publish it, and show each step.
 
-    Raises: as `tenantry_publisher.publish.publish`.
+    Raises: as `tenantry_publisher.publish.publish`, and `vendor.*`.
     """
     from tenantry_publisher.publish import publish
-    from tenantry_registry import bundle
+    from tenantry_registry.process_runner import ProcessRunner
 
+    cache = stores.cache_of(store)
     with stores.opened(store) as objects, terminal.bar(name.plugin) as bar:
         progress = Progress(terminal, bar, verbose=True)
-        data = await asyncio.to_thread(bundle.pack, folder.path)
-        async with authors_runner(objects, store, folder, name) as runner:
+        packed = await pack(folder, target=HOST, cache=cache, resolving=progress.resolving)
+        show_packages(terminal, packed)
+        runner = ProcessRunner(objects, folder=cache)
+        try:
             return await publish(
-                objects=objects, runner=runner, name=name, bundle=data, progress=progress, force=force,
+                objects=objects, runner=runner, name=name, bundle=packed.data, progress=progress, force=force,
                 **folder.surroundings(),
             )  # fmt: skip
+        finally:
+            await runner.aclose()
+
+
+def show_packages(terminal: Terminal, packed: Packed) -> None:
+    """How many dependencies came along, and what their author should know."""
+    if packed.packages:
+        shown = ", ".join(packed.packages[:4]) + (" …" if len(packed.packages) > 4 else "")
+        terminal.step("vendored", many(len(packed.packages), "package"), shown)
+    for notice in packed.notices:
+        terminal.step("note", notice)
 
 
 async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -> Examined:
     """Everything that publishing would say of a folder, without publishing it. Raises: as `examine`."""
     from tenantry_publisher.publish import examine
-    from tenantry_registry import bundle
 
     with (
         tempfile.TemporaryDirectory(prefix="tenantry-") as store,
@@ -94,10 +112,17 @@ async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -
         terminal.bar("checking") as bar,
     ):
         progress = Progress(terminal, bar, verbose=False)
-        data = await asyncio.to_thread(bundle.pack, folder.path)
+        packed = await pack(
+            folder, target=None if folder.own_interpreter() else HOST, cache=stores.cache_of(".tenantry")
+        )
         async with authors_runner(objects, store, folder, name) as runner:
             return await examine(
-                objects=objects, runner=runner, name=name, bundle=data, progress=progress, **folder.surroundings()
+                objects=objects,
+                runner=runner,
+                name=name,
+                bundle=packed.data,
+                progress=progress,
+                **folder.surroundings(),
             )
 
 

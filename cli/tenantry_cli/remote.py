@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from tenantry_registry import bundle as bundles
 from tenantry_registry import names
+from tenantry_registry.vendor import HOST, LAMBDA, Target
 
+from tenantry_cli import store as stores
 from tenantry_cli.control import Control, Refused
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Terminal, short
-from tenantry_cli.publishing import WORDS, show_findings
+from tenantry_cli.packing import pack
+from tenantry_cli.publishing import WORDS, show_findings, show_packages
 from tenantry_cli.settings import CliSettings
 
 
@@ -29,7 +33,9 @@ def publish(
         terminal.step(WORDS.get(one["code"], one["code"]), one["text"], aside)
 
     try:
-        ended = control.publish(str(name), bundles.pack(opened.path), force=force, preview_days=preview_days, step=step)
+        packed = asyncio.run(pack(opened, target=target_of(control.url), cache=stores.cache_of(CliSettings().store)))
+        show_packages(terminal, packed)
+        ended = control.publish(str(name), packed.data, force=force, preview_days=preview_days, step=step)
     except Refused as refused:
         show_findings(terminal, refused.findings)
         raise
@@ -47,3 +53,8 @@ def publish(
     if previous and result["changed"]:
         terminal.step("", f"was {short(previous)}; go back with: platform rollback {name} --to {control.url}")
     return 0
+
+
+def target_of(url: str) -> Target:
+    """What a control plane's releases run on: this machine where it serves itself, Lambda elsewhere."""
+    return HOST if urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1") else LAMBDA

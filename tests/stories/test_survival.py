@@ -32,7 +32,7 @@ async def main(version):
         runner = AuthorsRunner(
             lambda python: ProcessRunner(objects, folder=stores.cache_of(".tenantry"), isolate="none", spare=True)
         )
-        machine = Machine(objects, runner, Address(1))
+        machine = Machine(objects, runner, Address(1), stores.cache_of(".tenantry"))
         while True:
             version += 1
             versioned(folder, version)
