@@ -49,6 +49,8 @@ export class Connection {
   readonly server = signal<Dict>({});
   readonly instructions = signal("");
   readonly revision = signal("");
+  /** How often the lists were read: widgets are told of each time after the first. */
+  readonly lists = signal(0);
   readonly accounts: Accounts;
   challenge = "";
   #client: Client | undefined;
@@ -103,6 +105,7 @@ export class Connection {
     const can = this.#client?.getServerCapabilities() ?? {};
     this.tools.value = can.tools ? await this.#all("tools/list", "tools") : [];
     this.resources.value = can.resources ? await this.#all("resources/list", "resources") : [];
+    this.lists.value += 1;
   }
 
   request(method: string, params: Dict = {}, options: { onprogress?: (progress: Dict) => void } = {}): Promise<Dict> {
@@ -155,9 +158,7 @@ export class Connection {
 
   /** Where structuredContent breaks the tool's outputSchema, in words. */
   mismatch(tool: Dict, result: Dict): string | undefined {
-    if (result.isError) return undefined;
-    if (!tool.outputSchema)
-      return result.structuredContent === undefined ? undefined : "The tool returns structuredContent and declares no outputSchema.";
+    if (result.isError || !tool.outputSchema) return undefined;
     if (result.structuredContent === undefined) return "The tool declares an outputSchema and returned no structuredContent.";
     try {
       const checked = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(tool.outputSchema)(result.structuredContent);

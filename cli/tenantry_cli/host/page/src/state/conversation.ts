@@ -75,24 +75,24 @@ export function restart(): void {
 
 /** Keep the conversation for the next load; where storage is full the oldest turns are let go first. */
 export function save(): void {
-  let kept = turns.value.slice(-40);
-  while (!write(key, { id: conversationId.value, turns: kept }) && kept.length > 1) kept = kept.slice(Math.ceil(kept.length / 2));
+  let kept = turns.peek().slice(-40);
+  while (!write(key, { id: conversationId.peek(), turns: kept }) && kept.length > 1) kept = kept.slice(Math.ceil(kept.length / 2));
 }
 
 export function say(text: string, by: TextTurn["by"]): void {
-  turns.value = [...turns.value, { kind: "user", id: newId("msg"), text, by }];
+  turns.value = [...turns.peek(), { kind: "user", id: newId("msg"), text, by }];
   save();
 }
 
 export function add(turn: CallTurn): void {
-  turns.value = [...turns.value, turn];
+  turns.value = [...turns.peek(), turn];
   selected.value = turn.id;
-  scrollRequests.value += 1;
+  scrollRequests.value = scrollRequests.peek() + 1;
   save();
 }
 
 export function change(id: string, patch: Partial<CallTurn>): void {
-  turns.value = turns.value.map((turn) => (turn.id === id && turn.kind === "call" ? { ...turn, ...patch } : turn));
+  turns.value = turns.peek().map((turn) => (turn.id === id && turn.kind === "call" ? { ...turn, ...patch } : turn));
   save();
 }
 
@@ -105,10 +105,10 @@ export function ask<T>(question: Omit<Ask, "id" | "answer">): Promise<T> {
   return new Promise<T>((resolve) => {
     const id = newId("ask");
     const answer = (value: unknown) => {
-      asks.value = asks.value.filter((a) => a.id !== id);
+      asks.value = asks.peek().filter((a) => a.id !== id);
       resolve(value as T);
     };
-    asks.value = [...asks.value, { ...question, id, answer }];
-    scrollRequests.value += 1;
+    asks.value = [...asks.peek(), { ...question, id, answer }];
+    scrollRequests.value = scrollRequests.peek() + 1;
   });
 }

@@ -55,33 +55,35 @@ export const exchanges = signal<Exchange[]>([]);
 
 let last = 0;
 
+// Written from inside effects: what is there is peeked at, so that no effect comes to depend on the log.
+
 export function note(entry: Omit<Entry, "id" | "at">): number {
   const id = ++last;
-  entries.value = [...entries.value.slice(1 - KEPT), { ...entry, id, at: Date.now() }];
+  entries.value = [...entries.peek().slice(1 - KEPT), { ...entry, id, at: Date.now() }];
   return id;
 }
 
 export function answered(id: number, ms: number, failed: boolean): void {
-  entries.value = entries.value.map((entry) => (entry.id === id ? { ...entry, ms, failed } : entry));
+  entries.value = entries.peek().map((entry) => (entry.id === id ? { ...entry, ms, failed } : entry));
 }
 
 export function print(line: ConsoleLine): void {
-  printed.value = [...printed.value.slice(1 - KEPT), { ...line, id: ++last, at: Date.now() }];
+  printed.value = [...printed.peek().slice(1 - KEPT), { ...line, id: ++last, at: Date.now() }];
 }
 
 export function refuse(violation: Violation): void {
-  const known = violations.value.find((v) => v.directive === violation.directive && v.blocked === violation.blocked);
+  const known = violations.peek().find((v) => v.directive === violation.directive && v.blocked === violation.blocked);
   violations.value = known
-    ? violations.value.map((v) => (v === known ? { ...v, count: v.count + 1 } : v))
-    : [...violations.value.slice(-99), { ...violation, id: ++last, count: 1 }];
+    ? violations.peek().map((v) => (v === known ? { ...v, count: v.count + 1 } : v))
+    : [...violations.peek().slice(-99), { ...violation, id: ++last, count: 1 }];
 }
 
 export function toolLine(line: Omit<ToolLine, "id" | "at">): void {
-  toolLines.value = [...toolLines.value.slice(1 - KEPT), { ...line, id: ++last, at: Date.now() }];
+  toolLines.value = [...toolLines.peek().slice(1 - KEPT), { ...line, id: ++last, at: Date.now() }];
 }
 
 export function record(exchange: Exchange): void {
-  exchanges.value = [...exchanges.value.filter((e) => e.id !== exchange.id).slice(-99), exchange];
+  exchanges.value = [...exchanges.peek().filter((e) => e.id !== exchange.id).slice(-99), exchange];
 }
 
 export function clearLog(): void {

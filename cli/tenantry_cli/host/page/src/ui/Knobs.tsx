@@ -27,7 +27,7 @@ export function Knobs() {
           </select>
         </Row>
         <Row label="Max height">
-          <input type="number" aria-label="Max height" min={100} max={4000} step={50} value={k.maxHeight} onChange={(e) => turn("maxHeight", Math.max(100, e.currentTarget.valueAsNumber || 800))} />
+          <Number name="maxHeight" label="Max height" min={100} max={4000} step={50} />
         </Row>
         <Choice name="locale" label="Locale" options={locales.map((l) => [l, l])} />
       </Section>
@@ -36,7 +36,7 @@ export function Knobs() {
         <Choice name="era" label="Protocol" options={[["auto", "Newest it speaks"], ["2026", "2026-07-28 only"], ["2025", "Handshake era"]]} />
         <Choice name="location" label="Location" options={[["off", "Not sent"], ...Object.entries(LOCATIONS).map(([key, place]) => [key, String(place.city)] as [string, string])]} />
         <Row label="User agent">
-          <input type="text" aria-label="User agent" value={k.userAgent} onChange={(e) => turn("userAgent", e.currentTarget.value)} />
+          <input type="text" aria-label="User agent" value={k.userAgent} onInput={(e) => turn("userAgent", e.currentTarget.value)} />
         </Row>
         <Switch name="subject" label="Subject" />
         <Switch name="session" label="Session" />
@@ -50,7 +50,7 @@ export function Knobs() {
       </Section>
       <Section name="Trouble">
         <Row label="Latency, ms">
-          <input type="number" aria-label="Latency, ms" min={0} max={30000} step={100} value={k.latency} onChange={(e) => turn("latency", Math.max(0, e.currentTarget.valueAsNumber || 0))} />
+          <Number name="latency" label="Latency, ms" min={0} max={30000} step={100} />
         </Row>
         <Choice name="failure" label="Calls fail" options={[["none", "No"], ["network", "Network error"], ["server", "HTTP 500"], ["tool", "Tool error"]]} />
       </Section>
@@ -78,6 +78,24 @@ function Choice<K extends keyof All>({ name, label, options }: { name: K; label:
         ))}
       </select>
     </Row>
+  );
+}
+
+/** A number that acts as soon as it is one that can be used. */
+function Number({ name, label, min, max, step }: { name: "maxHeight" | "latency"; label: string; min: number; max: number; step: number }) {
+  return (
+    <input
+      type="number"
+      aria-label={label}
+      min={min}
+      max={max}
+      step={step}
+      value={knobs.value[name]}
+      onInput={(e) => {
+        const typed = e.currentTarget.valueAsNumber;
+        if (typed >= min && typed <= max) turn(name, typed);
+      }}
+    />
   );
 }
 

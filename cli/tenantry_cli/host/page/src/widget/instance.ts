@@ -94,6 +94,14 @@ export class Instance {
     });
     await this.bridge.connect(this.#transport);
     this.#stops.push(effect(() => this.#pushGlobals()), effect(() => this.#pushContext()), effect(() => this.#deliver()));
+    const known = this.connection.lists.peek();
+    this.#stops.push(
+      effect(() => {
+        if (this.connection.lists.value === known) return;
+        void this.bridge?.sendToolListChanged();
+        void this.bridge?.sendResourceListChanged();
+      }),
+    );
     this.#stops.push(effect(() => this.post({ tenantry: "library", available: knobs.value.library })));
   }
 

@@ -1,0 +1,195 @@
+"""How a widget is shown: display modes, modals, closing, height, history."""
+
+from __future__ import annotations
+
+import pytest
+from person import Person
+from playwright.sync_api import expect
+from scripted import HTML, Scripted
+
+SECOND = """<!doctype html><title>Second</title><body><p id=place>second</p>
+<pre id=view></pre><p id=csp></p><script>
+document.getElementById('view').textContent = JSON.stringify(window.openai.view);
+fetch('https://second.example/x').catch(() => { document.getElementById('csp').textContent = 'tried'; });
+</script>"""
+
+
+@pytest.mark.row("O12")
+def test_a_granted_display_mode_is_answered_and_seen_everywhere(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look")
+    widget = person.widget(card).ready()
+    widget.connect()
+    assert widget.call("requestDisplayMode", {"mode": "fullscreen"})["value"] == {"mode": "fullscreen"}
+    assert widget.globals()["displayMode"] == "fullscreen"
+    assert widget.globals()["maxHeight"] == 900
+    changed = [m["params"] for m in widget.bridge() if m["method"].endswith("host-context-changed")]
+    assert changed[-1]["displayMode"] == "fullscreen"
+    size = widget.proxy.bounding_box()
+    assert size
+    assert size["width"] == 1400
+    person.page.get_by_role("button", name="Back to the conversation").click()
+    expect(widget.at("globals")).to_contain_text('"displayMode":"inline"')
+    widget.request("ui/request-display-mode", {"mode": "pip"})
+    expect(card.locator(".widget")).to_have_attribute("data-mode", "pip")
+    assert widget.read("reply")["value"]["mode"] == "pip"
+
+
+@pytest.mark.row("O12", "R05")
+def test_only_declared_modes_are_granted(person: Person, probe: Scripted) -> None:
+    probe.resources[0]["_meta"]["openai/ui"] = {"availableDisplayModes": ["inline", "pip"]}
+    person.open("probe")
+    widget = person.widget(person.run("look")).ready()
+    assert widget.call("requestDisplayMode", {"mode": "fullscreen"})["value"] == {"mode": "inline"}
+    assert widget.call("requestDisplayMode", {"mode": "pip"})["value"] == {"mode": "pip"}
+    widget.connect()  # the widget declares fullscreen as well
+    assert widget.call("requestDisplayMode", {"mode": "fullscreen"})["value"] == {"mode": "fullscreen"}
+
+
+@pytest.mark.row("R05")
+def test_a_fullscreen_only_widget_opens_there_without_an_inline_spinner(person: Person, probe: Scripted) -> None:
+    probe.resources[0]["_meta"]["openai/ui"] = {"availableDisplayModes": ["fullscreen"]}
+    person.open("probe")
+    person.page.evaluate(
+        "() => new MutationObserver(() => { if (document.querySelector('.widget[data-mode=fullscreen] .widget-wait'))"
+        " window.sawSpinner = true; }).observe(document.body, { subtree: true, childList: true, attributes: true })"
+    )
+    widget = person.widget(person.run("look")).ready()
+    assert widget.read("first")["openai"]["displayMode"] == "fullscreen"
+    assert person.page.evaluate("window.sawSpinner") is None
+
+
+@pytest.mark.row("O13", "O18")
+def test_a_modal_has_its_own_frame_and_the_params(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    widget = person.widget(person.run("look", {"a": 1})).ready()
+    assert widget.call("requestModal", {"params": {"id": 7}})["ok"]
+    modal = person.modal().ready()
+    assert modal.globals()["view"] == {"mode": "modal", "params": {"id": 7}}
+    assert modal.globals()["toolInput"] == {"a": 1}
+    assert widget.globals()["view"]["mode"] == "inline"
+    modal.begin("requestClose")
+    expect(person.page.get_by_role("dialog", name="Widget dialog")).to_have_count(0)
+
+
+@pytest.mark.row("O13", "R03")
+def test_a_modal_of_another_template_runs_under_that_template_s_policy(person: Person, probe: Scripted) -> None:
+    meta = {"ui": {"csp": {"connectDomains": ["https://second.example"]}}}
+    probe.widget("ui://widget/second.html", SECOND, meta)
+    person.open("probe")
+    widget = person.widget(person.run("look")).ready()
+    assert widget.call("requestModal", {"template": "ui://widget/second.html", "params": {"q": 1}})["ok"]
+    modal = person.modal()
+    expect(modal.at("view")).to_have_text('{"mode":"modal","params":{"q":1}}')
+    expect(modal.at("csp")).to_have_text("tried")
+    expect(person.pane_quietly("Policy")).not_to_contain_text("second.example")
+    for uri in ("ui://widget/unknown.html", "https://evil.example/x.html"):
+        assert not widget.call_behind("requestModal", {"template": uri})["ok"]
+
+
+@pytest.mark.row("O14", "O15")
+def test_closing_tears_down_unmounts_and_deafens(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look")
+    widget = person.widget(card).ready()
+    widget.connect()
+    widget.begin("requestClose")
+    expect(card.locator("iframe")).to_have_count(0)
+    expect(card).to_contain_text("The widget was closed.")
+    log = person.pane("Messages")
+    log.get_by_role("searchbox").fill("teardown")
+    expect(log).to_contain_text("ui/resource-teardown")
+
+
+@pytest.mark.row("O14")
+def test_request_teardown_of_mcp_apps_closes_it_too(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look")
+    widget = person.widget(card).ready()
+    widget.connect()
+    widget.notify("ui/notifications/request-teardown")
+    expect(card).to_contain_text("The widget was closed.")
+
+
+@pytest.mark.row("O15")
+def test_the_frame_is_as_high_as_the_widget_says_up_to_the_limit(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look")
+    widget = person.widget(card).ready()
+    stage = card.locator(".widget-stage")
+    widget.call("notifyIntrinsicHeight", 432)
+    expect(stage).to_have_css("height", "432px")
+    widget.call("notifyIntrinsicHeight", 5000)
+    expect(stage).to_have_css("height", "800px")
+    assert "threw" in widget.call("notifyIntrinsicHeight", "tall")
+    widget.connect()
+    widget.notify("ui/notifications/size-changed", {"width": 300, "height": 345})
+    expect(stage).to_have_css("height", "345px")
+
+
+@pytest.mark.row("O17")
+def test_fullscreen_links_to_the_app_where_the_widget_says(person: Person, probe: Scripted) -> None:
+    probe.resources[0]["_meta"]["ui"]["domain"] = "https://zoo.example"
+    person.open("probe")
+    widget = person.widget(person.run("look")).ready()
+    widget.at("push").click()
+    widget.call("requestDisplayMode", {"mode": "fullscreen"})
+    link = person.page.get_by_role("link", name="Open in Probe")
+    expect(link).to_have_attribute("href", "https://zoo.example/items/7")
+    widget.call("setOpenInAppUrl", {"href": "https://zoo.example/deep?x=1"})
+    expect(link).to_have_attribute("href", "https://zoo.example/deep?x=1")
+    assert not widget.call("setOpenInAppUrl", {"href": "javascript:alert(1)"})["ok"]
+
+
+@pytest.mark.row("O20")
+def test_history_is_mirrored_and_the_host_s_buttons_drive_it(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look")
+    widget = person.widget(card).ready()
+    expect(widget.at("place")).to_have_text("/")
+    back, forward = (card.get_by_role("button", name=f"{way} in the widget") for way in ("Back", "Forward"))
+    expect(back).to_be_disabled()
+    widget.at("push").click()
+    expect(card.locator(".widget-path")).to_have_text("/items/7")
+    back.click()
+    expect(widget.at("place")).to_have_text("/")
+    expect(card.locator(".widget-path")).to_have_text("/")
+    forward.click()
+    expect(widget.at("place")).to_have_text("/items/7")
+    person.page.evaluate("history.back()")
+    expect(widget.at("place")).to_have_text("/")
+
+
+@pytest.mark.row("O20")
+def test_a_widget_that_reloads_itself_on_a_route_comes_back_there_with_its_state(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    widget = person.widget(person.run("look", {"a": 1})).ready()
+    widget.call("setWidgetState", {"n": 1})
+    widget.at("push").click()
+    widget.at("reload").click()
+    expect(widget.at("answer")).to_be_empty()
+    expect(widget.at("place")).to_have_text("/items/7")
+    expect(widget.at("globals")).to_contain_text('"widgetState":{"n":1}')
+    assert widget.globals()["toolInput"] == {"a": 1}
+
+
+@pytest.mark.row("R02")
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_border_is_drawn_where_it_is_preferred(person: Person, probe: Scripted, wanted: bool) -> None:
+    probe.resources[0]["_meta"]["ui"]["prefersBorder"] = wanted
+    person.open("probe")
+    card = person.run("look")
+    person.widget(card).ready()
+    expect(card.locator(".widget-stage")).to_have_css("border-top-width", "1px" if wanted else "0px")
+
+
+@pytest.mark.row("T03", "T05", "R01")
+def test_a_template_that_is_missing_or_of_another_type_is_named(person: Person, probe: Scripted) -> None:
+    probe.tool("gone", _meta={"ui": {"resourceUri": "ui://widget/gone.html"}})
+    probe.widget("ui://widget/plain.html", "<p>plain", mimeType="text/html")
+    probe.tool("plain", _meta={"openai/outputTemplate": "ui://widget/plain.html"})
+    probe.tool("legacy", _meta={"openai/outputTemplate": "ui://widget/probe.html"})
+    person.open("probe")
+    expect(person.run("gone").get_by_role("alert")).to_contain_text("There is no resource ui://widget/gone.html")
+    expect(person.run("plain").get_by_role("alert")).to_contain_text(f"mimeType text/html; a widget needs {HTML}")
+    person.widget(person.run("legacy", {"z": 1})).ready()
