@@ -159,9 +159,10 @@ class Tenants:
         await self._audit.bury(slug)
         removed = 0
         for room in ROOMS:
-            async for listed in self._objects.list(f"{room}/{slug}/"):
-                await self._objects.delete(listed.key, all_versions=True)
+            async for _ in self._objects.list(f"{room}/{slug}/"):
                 removed += 1
+            # The folder, not its keys: what was deleted earlier is in no list, but its versions are there.
+            await self._objects.delete(f"{room}/{slug}/", all_versions=True)
         await self._objects.delete(key(slug), all_versions=True)
         return removed + 1
 

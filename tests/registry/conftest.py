@@ -58,8 +58,14 @@ def bucket(moto: str) -> Iterator[Any]:
 
 @pytest.fixture
 def distant(proxy: Proxy) -> S3Objects:
-    """A store behind the failing proxy, with little patience."""
-    return s3_objects(proxy.endpoint, patience=0.25)
+    """A store behind the failing proxy."""
+    return s3_objects(proxy.endpoint, prefix="distant-" + uuid4().hex)
+
+
+@pytest.fixture
+def hasty(proxy: Proxy, distant: S3Objects) -> S3Objects:
+    """The same store, seen with little patience."""
+    return s3_objects(proxy.endpoint, prefix=distant._prefix, patience=0.5)
 
 
 @pytest.fixture

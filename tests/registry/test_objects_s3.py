@@ -21,10 +21,12 @@ async def keys(objects: S3Objects, prefix: str) -> list[str]:
 
 
 @pytest.mark.parametrize("fault", [500, 503, 429, "drop", "hang", "slow"])
-async def test_a_read_that_fails_once_is_tried_again(distant: S3Objects, proxy: Any, fault: Any) -> None:
+async def test_a_read_that_fails_once_is_tried_again(
+    distant: S3Objects, hasty: S3Objects, proxy: Any, fault: Any
+) -> None:
     await distant.put_once("a/b", b"1" * 100_000, JSON)
     proxy.faults.append(fault)
-    stored = await distant.get("a/b")
+    stored = await hasty.get("a/b")
     assert stored is not None
     assert stored.data == b"1" * 100_000
 
@@ -34,13 +36,13 @@ FATAL = [(500, "status 500"), (503, "status 503"), ("drop", "no connection"), ("
 
 @pytest.mark.parametrize(("fault", "reason"), FATAL)
 async def test_storage_that_stays_down_is_said_with_what_failed(
-    distant: S3Objects, proxy: Any, fault: Any, reason: str
+    hasty: S3Objects, proxy: Any, fault: Any, reason: str
 ) -> None:
     proxy.faults.extend([fault] * 20)
     begun = time.monotonic()
     with pytest.raises(StorageDown) as caught:
-        await distant.get("a/b")
-    assert time.monotonic() - begun < 5
+        await hasty.get("a/b")
+    assert time.monotonic() - begun < 10
     assert caught.value.message == f"Storage can't read a/b: {reason}."
     assert len(proxy.seen) == ATTEMPTS
 
@@ -125,11 +127,11 @@ async def test_a_refusal_whose_answer_was_lost_stays_a_refusal(distant: S3Object
 
 
 @pytest.mark.usefixtures("two_a_page")
-async def test_a_list_goes_on_where_a_page_failed(distant: S3Objects, proxy: Any) -> None:
+async def test_a_list_goes_on_where_a_page_failed(distant: S3Objects, hasty: S3Objects, proxy: Any) -> None:
     for number in range(5):
         await distant.put_once(f"l/{number}", b"1", JSON)
     proxy.faults.extend([None, 503, None, "hang"])
-    assert await keys(distant, "l/") == [f"l/{number}" for number in range(5)]
+    assert await keys(hasty, "l/") == [f"l/{number}" for number in range(5)]
 
 
 @pytest.mark.usefixtures("two_a_page")

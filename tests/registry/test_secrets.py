@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenantry_registry.errors import PlatformError, StorageDown
 from tenantry_registry.names import Name
@@ -144,6 +144,7 @@ async def test_a_value_that_no_environment_can_hold_is_refused(drawer: Drawer, v
     assert await refused(drawer.put(ZOO, "A", value)) == "secret.value"
 
 
+@settings(max_examples=25)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200))
 async def test_every_other_value_comes_back_as_it_was(value: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
