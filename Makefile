@@ -54,6 +54,10 @@ lock: ## resolve the dependencies again and write infra/locks/dev.txt
 	@uv pip compile pyproject.toml infra/locks/dev.in --extra server --extra cli --extra aws --universal \
 	  --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o infra/locks/dev.txt
 
+.PHONY: docs
+docs: setup ## make the generated pages again: commands, settings, coverage
+	@.venv/bin/cog -r docs/cli.md docs/settings.md
+
 .PHONY: format
 format: setup ## put the source into the house's form
 	@.venv/bin/ruff check --fix -q . && .venv/bin/ruff format -q .

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class CliSettings(BaseSettings):
-    """TENANTRY_STORE, TENANTRY_TENANT, TENANTRY_HOST, TENANTRY_PORT, TENANTRY_TO, TENANTRY_TOKEN."""
+    """What several commands need to know."""
 
     model_config = SettingsConfigDict(env_prefix="TENANTRY_", frozen=True)
 
-    store: str = ".tenantry"  # a folder, or s3://bucket[/prefix]
-    tenant: str = "dev"
-    host: str = "127.0.0.1"  # the address that is bound; addresses shown say localhost
-    port: int = 8787
-    to: str = ""  # the control plane: a URL, or a stage that was deployed from here
-    token: str = ""  # for it
+    store: str = Field(default=".tenantry", description="a folder, or s3://bucket[/prefix]")
+    tenant: str = Field(default="dev", description="whose plugins these are")
+    host: str = Field(default="127.0.0.1", description="the address that is bound; addresses shown say localhost")
+    port: int = Field(default=8787, description="port on localhost")
+    to: str = Field(default="", description="the control plane: a URL, or a stage that was deployed from here")
+    token: str = Field(default="", description="token for the control plane")
