@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tenantry_sandbox.faults import LoadError
+from tenantry_sandbox.faults import LoadError, TooSlow
 
 SPEC = {"version": "3.0", "spec_version": "2.3"}
 STARTUP_SECONDS = 20.0
+STOP_SECONDS = 0.1  # for a request that took too long to clean up
 # Not the app's to say (RFC 9110, section 7.6.1), or not for a plugin's host to set.
 DROPPED = frozenset(
     (
@@ -50,7 +51,7 @@ class App:
     def request(
         self, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes, seconds: float
     ) -> Response:
-        """One request, answered whole. Raises: TimeoutError after `seconds`, and whatever the app raises."""
+        """One request, answered whole. Raises: TooSlow after `seconds`, and whatever the app raises."""
         sent = [(name.lower(), value) for name, value in headers if name.lower() not in {*DROPPED, "host", "origin"}]
         scope = {
             "type": "http",
@@ -71,8 +72,13 @@ class App:
             "state": self._state.copy(),
         }
         exchange = _Exchange(body)
-        run = self._app(scope, exchange.receive, exchange.send)
-        self._loop.run_until_complete(asyncio.wait_for(run, max(seconds, 0.001)))
+        running = self._loop.create_task(self._app(scope, exchange.receive, exchange.send))
+        self._loop.run_until_complete(asyncio.wait({running}, timeout=max(seconds, 0)))
+        if not running.done():
+            running.cancel()
+            self._loop.run_until_complete(asyncio.wait({running}, timeout=STOP_SECONDS))
+            raise TooSlow(f"no answer after {seconds:.1f} seconds")
+        running.result()
         return exchange.response()
 
     def close(self) -> None:

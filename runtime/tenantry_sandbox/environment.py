@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from tenantry_sandbox import PROTOCOL, entrypoint, masks, reply, servers
-from tenantry_sandbox.faults import LoadError
+from tenantry_sandbox.faults import LoadError, TooSlow
 from tenantry_sandbox.guest import Guest
 from tenantry_sandbox.kit import Kit
 from tenantry_sandbox.session import Deliver, Session
@@ -97,7 +97,7 @@ class Environment:
             told = masks.blank(str(error), session.secrets) if describing else "The plugin could not be loaded."
             hint = error.hint if describing else ""
             part = {"error": masks.failure(error.code, told, error, session.secrets, hint)}
-        except TimeoutError as error:
+        except TooSlow as error:
             part = {
                 "error": masks.failure("sandbox.timeout", "The tool did not answer in time.", error, session.secrets)
             }

@@ -1,4 +1,4 @@
-"""Why a release gives no server to call."""
+"""Why a release gives no server to call, or a hosted server no answer."""
 
 
 class LoadError(Exception):
@@ -8,3 +8,7 @@ class LoadError(Exception):
         super().__init__(message)
         self.code = code
         self.hint = hint
+
+
+class TooSlow(Exception):
+    """A hosted server did not answer in time; it was told to stop and lives on."""

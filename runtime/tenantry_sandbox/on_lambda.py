@@ -8,6 +8,7 @@ import faulthandler
 import http.client
 import json
 import os
+import tempfile
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from tenantry_sandbox import output, unpack
 from tenantry_sandbox.environment import Environment
 from tenantry_sandbox.faults import LoadError
 
-PLACE = "/tmp/tenantry"  # the only folder of a Lambda function that can be written
+PLACE = os.path.join(tempfile.gettempdir(), "tenantry")  # below the only folder of a function that can be written
 FETCH_SECONDS = 20.0  # for 100 MB out of S3 in the same region
 UPLOAD_SECONDS = 20.0
 

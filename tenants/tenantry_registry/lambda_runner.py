@@ -45,7 +45,7 @@ class LambdaRunner:
     ) -> None:
         self._objects = objects
         self._functions = functions
-        self._make_client = client or _client
+        self._make_client = client or default_client
         self._client: LambdaClient | None = None
         self._threads: ThreadPoolExecutor | None = None
 
@@ -114,7 +114,8 @@ def tenant_id(release: Release) -> str:
     return f"{release.name}/{release.digest[:DIGITS]}" + (f"/{secrets}" if secrets else "")
 
 
-def _client() -> LambdaClient:
+def default_client() -> LambdaClient:
+    """A client that asks once and gives up when API Gateway has."""
     import boto3
     from botocore.config import Config
 

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -30,7 +31,7 @@ UV_SECONDS: Final = 600.0  # a slow line and a hundred packages
 SCRIPT_BLOCK: Final = re.compile(r"(?m)^# /// script\s*$\s(?P<body>(^#(| .*)$\s)+)^# ///$")  # PEP 723
 INCLUDED: Final = re.compile(r"^\s*(?:-r|-c|--requirements?|--constraints?)[ =]+(\S+)", re.MULTILINE)
 NAMED: Final = re.compile(
-    r"^\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*(?P<version>[^#;]*)", re.MULTILINE
+    r"^[ \t]*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<version>[^#;\n]*)", re.MULTILINE
 )
 V1_IMPORT: Final = re.compile(r"^\s*(?:from\s+mcp\.server\.fastmcp\b|import\s+mcp\.server\.fastmcp\b)", re.MULTILINE)
 V1_NOTICE: Final = (
@@ -89,7 +90,12 @@ def requirements(folder: Path, entrypoint: str) -> Requirements | None:
 
 
 def vendor(
-    folder: Path, wanted: Requirements, target: Target, cache: Path, environ: Mapping[str, str] = os.environ
+    folder: Path,
+    wanted: Requirements,
+    target: Target,
+    cache: Path,
+    environ: Mapping[str, str] = os.environ,
+    seconds: float = UV_SECONDS,
 ) -> Vendored:
     """Resolve and install, or find it in `cache`.
 
@@ -103,18 +109,17 @@ def vendor(
         draft = cache / f".{secrets.token_hex(8)}"
         (draft / "packages").mkdir(parents=True)
         try:
-            _install(folder, wanted, target, draft, environ)
-            draft.rename(place)
-        except BaseException:
+            _install(folder, wanted, draft, Uv(folder, target, environ, seconds))
+            with suppress(OSError):  # another process was faster
+                draft.rename(place)
+        finally:
             shutil.rmtree(draft, ignore_errors=True)
-            if not place.exists():  # else another process was faster
-                raise
     locked = (place / "lock.txt").read_text()
     packages = tuple(line.split()[0] for line in locked.splitlines() if line[:1].isalnum())
     return Vendored(place / "packages", packages, (V1_NOTICE,) if wanted.below_mcp_2 else ())
 
 
-def _install(folder: Path, wanted: Requirements, target: Target, draft: Path, environ: Mapping[str, str]) -> None:
+def _install(folder: Path, wanted: Requirements, draft: Path, run: Uv) -> None:
     (draft / "excluded.txt").write_text("" if _pinned(wanted.text, "tenantry") else "tenantry\n")
     (draft / "constraints.txt").write_text("mcp<2\n" if wanted.below_mcp_2 else "")
     asked = folder / wanted.file
@@ -122,14 +127,13 @@ def _install(folder: Path, wanted: Requirements, target: Target, draft: Path, en
         asked = draft / "requirements.txt"
         asked.write_text(wanted.text)
     lock = draft / "lock.txt"
-    only = ("--only-binary", ":all:", *target.options)
     # A lock with hashes first, so that what is installed is what was resolved.
     told = ("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "-o", str(lock))
     given = ("--excludes", str(draft / "excluded.txt"), "--constraints", str(draft / "constraints.txt"))
-    _uv(["pip", "compile", str(asked), *given, *told, *only], folder, target, environ)
+    run("compile", str(asked), *given, *told)
     packages = draft / "packages"
     into = ("--target", str(packages), "--no-deps", "--link-mode", "copy")
-    _uv(["pip", "install", *into, "-r", str(lock), *only], folder, target, environ)
+    run("install", *into, "-r", str(lock))
     for path in [*packages.iterdir()]:
         if path.name in NOT_SHIPPED or path.name.startswith("."):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -137,34 +141,40 @@ def _install(folder: Path, wanted: Requirements, target: Target, draft: Path, en
         shutil.rmtree(path)
 
 
-def _uv(arguments: list[str], folder: Path, target: Target, environ: Mapping[str, str]) -> None:
-    env = {**environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
-    try:
-        done = subprocess.run(
-            [*uv(environ), "--quiet", *arguments],
-            cwd=folder,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=UV_SECONDS,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise PlatformError("vendor.unreachable", "The package index is too slow.", "Try again.") from error
-    if done.returncode:
-        raise _explained(done.stderr, target)
+@dataclass(frozen=True, slots=True)
+class Uv:
+    """Runs `uv pip` in the plugin's folder, for a target, without ever building anything."""
+
+    folder: Path
+    target: Target
+    environ: Mapping[str, str]
+    seconds: float
+
+    def __call__(self, verb: str, *arguments: str) -> None:
+        """Raises: PlatformError, as `vendor` says."""
+        env = {**self.environ, "UV_PYTHON_DOWNLOADS": "never", "NO_COLOR": "1"}
+        only = ("--only-binary", ":all:", *self.target.options)
+        command = [*uv(self.environ), "--quiet", "pip", verb, *arguments, *only]
+        try:
+            done = subprocess.run(
+                command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=self.seconds, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise PlatformError("vendor.unreachable", "The package index is too slow.", "Try again.") from error
+        if done.returncode:
+            raise _explained(done.stderr, self.target)
 
 
-def uv(environ: Mapping[str, str] = os.environ) -> list[str]:
+def uv(environ: Mapping[str, str] = os.environ, *, installed: bool | None = None) -> list[str]:
     """The command that is uv: the one that is installed with the platform, or the one on PATH.
 
     Raises: PlatformError `vendor.no-uv`."""
-    if importlib.util.find_spec("uv") is not None:
+    if importlib.util.find_spec("uv") is not None if installed is None else installed:
         return [sys.executable, "-m", "uv"]
     program = shutil.which("uv", path=environ.get("PATH"))
     if program is None:
-        raise PlatformError(
-            "vendor.no-uv", "Dependencies are resolved by uv, which is missing.", "Install tenantry[cli]."
-        )
+        told = "Dependencies are resolved by uv, which is missing."
+        raise PlatformError("vendor.no-uv", told, "Install tenantry[cli].")
     return [program]
 
 

@@ -65,6 +65,7 @@ class Environment:
         self._events: queue.Queue[tuple[str, bytes] | None] = queue.Queue()
         self._answers: queue.Queue[tuple[str, Invoked]] = queue.Queue()
         self._closing = False
+        self._tmp = tempfile.TemporaryDirectory(prefix="lambda-")
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the environment
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
@@ -72,7 +73,8 @@ class Environment:
         env = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
         env |= {
             "PATH": os.environ.get("PATH", ""),
-            "HOME": "/tmp",
+            "HOME": self._tmp.name,
+            "TMPDIR": self._tmp.name,
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_port}",
             "AWS_LAMBDA_FUNCTION_NAME": name,
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
@@ -131,6 +133,7 @@ class Environment:
         self._server.server_close()
         self._thread.join()
         self.log.close()
+        self._tmp.cleanup()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         environment = self
@@ -140,8 +143,8 @@ class Environment:
 
             def do_GET(self) -> None:
                 given = environment._events.get()
-                if given is None:  # the environment is shut down: the runtime's connection breaks
-                    self.close_connection = True
+                if given is None:  # the environment is shut down: the runtime ends at a refusal
+                    _send(self, 410, b"{}", {})
                     return
                 request, payload = given
                 deadline = int((time.time() + environment.function.timeout) * 1000)

@@ -1,0 +1,199 @@
+"""From a bundle to a server: what goes wrong is told to whoever publishes, and to nobody else."""
+
+from __future__ import annotations
+
+import pytest
+from tenantry_registry.runners import Call
+
+CALL = Call("tools/call", {"name": "x"})
+
+
+@pytest.mark.parametrize(
+    ("files", "entrypoint", "code", "told", "hint"),
+    [
+        ({"other.py": ""}, "server:plugin", "plugin.entrypoint", "no module server", "entrypoint"),
+        ({"server.py": ""}, "server:plugin", "plugin.entrypoint", "server has no plugin", "server:plugin"),
+        (
+            {"server.py": "plugin = 3"},
+            "server:plugin",
+            "plugin.entrypoint",
+            "is a int, which is no server",
+            "MCPServer",
+        ),
+        ({"server.py": "import numby"}, "server:plugin", "plugin.dependency", "no module numby", "requirements.txt"),
+        ({"server.py": "1 / 0"}, "server:plugin", "plugin.import", "ZeroDivisionError: division by zero", ""),
+        ({"server.py": "def"}, "server:plugin", "plugin.import", "SyntaxError: invalid syntax", ""),
+        ({"server.py": "exit(4)"}, "server:plugin", "plugin.import", "SystemExit: 4", ""),
+        (
+            {"server.py": "import os\nos.environ['KEY_THAT_IS_NOT_SET']"},
+            "server:plugin",
+            "plugin.import",
+            "KeyError",
+            "",
+        ),
+        ({"src/app.py": "class a:\n  b = 3"}, "src.app:a.b", "plugin.entrypoint", "src.app:a.b is a int", ""),
+        (
+            {
+                "server.py": "import lib.fast",
+                "_vendor/lib/__init__.py": "",
+                "_vendor/lib/fast.cpython-399-arm.so": "",
+            },
+            "server:plugin",
+            "plugin.wrong-platform",
+            "lib was built for another platform: fast.cpython-399-arm.so",
+            "Publish again",
+        ),
+        (
+            {
+                "server.py": """
+                    class Refused(Exception):
+                        code, hint = "plugin.definition", "Say open_world."
+                    raise Refused("open_world is not set")
+                """
+            },
+            "server:plugin",
+            "plugin.definition",
+            "open_world is not set",
+            "Say open_world.",
+        ),
+    ],
+)
+async def test_whoever_publishes_reads_what_is_wrong(runner, publish, files, entrypoint, code, told, hint) -> None:
+    release = await publish(files, entrypoint=entrypoint)
+    error = (await runner.describe(release))["error"]
+    assert error["code"] == code
+    assert told in error["message"]
+    assert hint in error["hint"]
+    called = (await runner.call(release, CALL))["error"]
+    assert (called["code"], called["message"], called["hint"]) == (code, "The plugin could not be loaded.", "")
+    assert called["error_id"] not in ("", error["error_id"])
+
+
+async def test_a_secret_in_the_text_of_an_import_error_is_blanked(runner, publish) -> None:
+    release = await publish(
+        {"server.py": "import os\nraise RuntimeError('no access with ' + os.environ['KEY'])"},
+        secrets={"KEY": "sk-123456"},
+    )
+    error = (await runner.describe(release))["error"]
+    assert error["message"] == "Loading server:plugin failed: RuntimeError: no access with [secret KEY]"
+    assert "sk-123456" not in str(error)
+
+
+async def test_a_description_that_fails_is_told_to_whoever_publishes(runner, publish, fake_kit) -> None:
+    source = """
+    from fake import Plugin
+    class Broken(Plugin):
+        def __tenantry_describe__(self):
+            raise TypeError("two tools are called add")
+    plugin = Broken()
+    """
+    error = (await runner.describe(await publish({"server.py": source, "fake.py": fake_kit})))["error"]
+    assert error["code"] == "tool.failed"
+    assert "TypeError: two tools are called add" in error["message"]
+
+
+ASGI = """
+import json, asyncio
+async def app(scope, receive, send):
+    {lifespan}
+    message = await receive()
+    body = json.loads(message["body"])
+    {before}
+    result = {{"protocolVersion": "2025-11-25", "capabilities": {{"tools": {{}}}}, "serverInfo": {{"name": "raw"}}}}
+    answer = {{"jsonrpc": "2.0", "id": body.get("id"), "result": {result}}}
+    if body["method"] == "server/discover":
+        answer = {{"jsonrpc": "2.0", "id": 1, "error": {{"code": -32601, "message": "unknown"}}}}
+    await send({{"type": "http.response.start", "status": 200, "headers": [(b"Content-Type", b"application/json")]}})
+    await send({{"type": "http.response.body", "body": json.dumps(answer).encode()[:9], "more_body": True}})
+    await send({{"type": "http.response.body", "body": json.dumps(answer).encode()[9:]}})
+    {after}
+"""
+WITH_LIFESPAN = """if scope["type"] == "lifespan":
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        return await send({"type": "lifespan.shutdown.complete"})"""
+
+
+def asgi(
+    lifespan: str = 'assert scope["type"] == "http"', before: str = "", after: str = "", result: str = "result"
+) -> str:
+    return ASGI.format(lifespan=lifespan, before=before, after=after, result=result)
+
+
+@pytest.mark.parametrize(
+    "lifespan", ['assert scope["type"] == "http"', 'if scope["type"] != "http": return', WITH_LIFESPAN]
+)
+async def test_an_app_with_or_without_a_lifespan_is_hosted(runner, publish, lifespan: str) -> None:
+    release = await publish({"server.py": asgi(lifespan)}, entrypoint="server:app")
+    described = (await runner.describe(release))["description"]
+    assert list(described["answers"]) == ["2025"]
+    assert described["answers"]["2025"]["initialize"]["result"]["serverInfo"] == {"name": "raw"}
+
+
+async def test_an_app_that_says_it_cannot_start_is_refused_with_its_reason(runner, publish) -> None:
+    failing = """if scope["type"] == "lifespan":
+        await receive()
+        return await send({"type": "lifespan.startup.failed", "message": "no database"})"""
+    error = (await runner.describe(await publish({"server.py": asgi(failing)}, entrypoint="server:app")))["error"]
+    assert (error["code"], error["message"]) == ("plugin.startup", "The server did not start: no database")
+
+
+async def test_an_app_that_refuses_the_host_is_told_how_to_accept_it(runner, publish) -> None:
+    refusing = """await send({"type": "http.response.start", "status": 421})
+    return await send({"type": "http.response.body"})"""
+    release = await publish({"server.py": asgi(before=refusing)}, entrypoint="server:app")
+    error = (await runner.describe(release))["error"]
+    assert error["code"] == "plugin.no-mcp"
+    assert "127.0.0.1:*" in error["hint"]
+
+
+async def test_an_app_that_waits_for_the_client_to_go_is_told_so(runner, publish) -> None:
+    waits = """assert (await receive())["type"] == "http.disconnect" """
+    release = await publish({"server.py": asgi(after=waits)}, entrypoint="server:app")
+    assert "description" in await runner.describe(release)
+
+
+async def test_an_app_that_never_answers_ends_with_its_time_and_keeps_its_worker(runner, publish) -> None:
+    stuck = """if body["method"] == "tools/call": await asyncio.sleep(60)"""
+    release = await publish({"server.py": asgi(before=stuck)}, entrypoint="server:app", timeout=1.2)
+    await runner.describe(release)
+    reply = await runner.call(release, CALL)
+    assert (reply["error"]["code"], reply["cold"]) == ("sandbox.timeout", False)
+
+
+@pytest.mark.parametrize("raises", ["raise RuntimeError('odd')", "raise asyncio.CancelledError"])
+async def test_an_app_that_fails_is_masked_like_any_tool(runner, publish, raises: str) -> None:
+    failing = f"""if body["method"] == "tools/call": {raises}"""
+    release = await publish({"server.py": asgi(before=failing)}, entrypoint="server:app")
+    await runner.describe(release)
+    assert (await runner.call(release, CALL))["error"]["message"] == "The tool failed."
+
+
+async def test_an_app_whose_lifespan_ends_badly_is_still_left_in_peace(runner, publish) -> None:
+    ends = WITH_LIFESPAN.replace('return await send({"type": "lifespan.shutdown.complete"})', "raise RuntimeError")
+    release = await publish({"server.py": asgi(ends)}, entrypoint="server:app")
+    assert "description" in await runner.describe(release)
+
+
+async def test_a_list_whose_next_page_fails_is_told_as_the_failure(runner, publish) -> None:
+    pages = """if body["method"] == "tools/list":
+        page = {"result": {"tools": [], "nextCursor": "x"}}
+        error = {"error": {"code": -32602, "message": "bad cursor"}}
+        answer = {"jsonrpc": "2.0", "id": 1, **(error if body["params"].get("cursor") else page)}
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        text = ": hello\\n\\nevent: message\\ndata: nonsense\\n\\ndata: []\\n\\ndata: " + json.dumps(answer) + "\\n\\n"
+        return await send({"type": "http.response.body", "body": text.encode()})"""
+    release = await publish({"server.py": asgi(before=pages)}, entrypoint="server:app")
+    said = (await runner.describe(release))["description"]["answers"]["2025"]
+    assert said["tools/list"] == {"error": {"code": -32602, "message": "bad cursor"}}
+
+
+async def test_a_list_that_never_ends_is_cut(runner, publish) -> None:
+    endless = """if body["method"] == "tools/list": result = {"tools": [{"name": "x"}], "nextCursor": "on"}; pass
+    else:
+        result = None
+    pages = result"""
+    source = asgi(before=endless, result='pages or {"capabilities": {"tools": {}}}')
+    described = (await runner.describe(await publish({"server.py": source}, entrypoint="server:app")))["description"]
+    assert len(described["answers"]["2025"]["tools/list"]["result"]["tools"]) == 101
