@@ -5,7 +5,7 @@ same list of files for the interpreter that builds it, and is what the tests unz
 
 The same bytes come out in any folder, with any hash seed and any umask, because nothing of those is written: names
 are sorted, times are 1980, modes are one mode, bytecode is hash-based (bytecode.py), and whatever an installer notes
-about itself is dropped. A build is kept under the digest of what went into it and not made twice.
+about itself is dropped. Dependencies are kept under the digest of what went into them and not made twice.
 
     python -m tenantry_infra.builder --target lambda --out FOLDER [--only gateway]    one JSON line for each zip
 """
@@ -41,7 +41,8 @@ ZIP_LIMIT: Final = 50 * 1024 * 1024  # a direct upload to Lambda; a quota of AWS
 UNZIPPED_LIMIT: Final = 250 * 1024 * 1024  # Lambda's deployment package with its layers, unzipped
 MODE: Final = 0o100644 << 16
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-RECIPE: Final = 3  # raise it when this file changes what comes out
+LEVEL: Final = 6  # of deflate: 9 takes three times as long for one per cent
+RECIPE: Final = 4  # raise it when this file changes what comes out
 
 # Tests, type stubs, what an installer writes about itself, scripts, and boto3's documentation.
 DROPPED: Final = (
@@ -119,29 +120,25 @@ def interpreter(target: Target) -> str:
 
 
 def build(room: str, target: Target, out: Path, *, cache: Path | None = None) -> Zip:
-    """Build `out/{room}-{target}.zip`.
+    """Build `out/{room}-{target}.zip`: the dependencies first, our own packages after them.
 
-    `cache` is a folder of earlier builds by the digest of their input; without one everything is made anew.
+    `cache` is a folder where the dependencies' part is kept by the digest of its input; without one it is made anew.
     Raises: PlatformError `deploy.no-python`, `deploy.no-source`, `deploy.build`, `deploy.zip-too-large`.
     """
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{room}-{target}.zip"
-    kept = cache / f"{room}-{target}-{_key(room, target)}.zip" if cache else None
-    if kept and kept.exists():
-        shutil.copyfile(kept, path)
-    else:
-        with tempfile.TemporaryDirectory() as work:
-            stage = Path(work) / "task"
-            _install(room, target, stage)
-            _add_ours(RECIPES[room], stage)
-            _trim(RECIPES[room], stage)
-            _compile(interpreter(target), stage)
-            _write(stage, path)
-        if kept:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            part = kept.with_suffix(f".{os.getpid()}.part")
-            shutil.copyfile(path, part)
-            part.replace(kept)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    python = interpreter(target)
+    with tempfile.TemporaryDirectory() as work:
+        kept = cache / f"{room}-{target}-{_key(room, target)}.zip" if cache else Path(work) / "dependencies.zip"
+        if not kept.exists():
+            _dependencies(room, target, python, Path(work) / "dependencies", kept)
+        shutil.copyfile(kept, part)
+        ours = Path(work) / "ours"
+        _add_ours(RECIPES[room], ours)
+        _compile(python, ours)
+        _write(ours, part)
+    part.replace(path)
     return _measure(room, target, path)
 
 
@@ -151,12 +148,19 @@ def build_all(target: Target, out: Path, *, cache: Path | None = None) -> list[Z
 
 
 def _key(room: str, target: Target) -> str:
-    seen = hashlib.sha256(f"{RECIPE} {room} {target} {LAMBDA_PYTHON} {sys.implementation.cache_tag}".encode())
+    seen = hashlib.sha256(f"{RECIPE} {RECIPES[room].services} {LAMBDA_PYTHON} {sys.implementation.cache_tag}".encode())
     seen.update((locks() / f"{room}.txt").read_bytes())
-    for package in RECIPES[room].packages:
-        for name, file in _sources(package):
-            seen.update(name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
     return seen.hexdigest()[:24]
+
+
+def _dependencies(room: str, target: Target, python: str, stage: Path, path: Path) -> None:
+    _install(room, target, python, stage)
+    _trim(RECIPES[room], stage)
+    _compile(python, stage)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    _write(stage, part)
+    part.replace(path)
 
 
 def _sources(package: str) -> Iterable[tuple[str, Path]]:
@@ -166,10 +170,10 @@ def _sources(package: str) -> Iterable[tuple[str, Path]]:
             yield f"{package}/{file.relative_to(folder).as_posix()}", file
 
 
-def _install(room: str, target: Target, stage: Path) -> None:
+def _install(room: str, target: Target, python: str, stage: Path) -> None:
     command = [find_uv_bin(), "pip", "install", "--quiet", "--no-deps", "--no-compile", "--require-hashes",
                "--only-binary", ":all:", "--target", str(stage), "--requirement", str(locks() / f"{room}.txt"),
-               "--link-mode", "copy", "--python", interpreter(target)]  # fmt: skip
+               "--link-mode", "copy", "--python", python]  # fmt: skip
     if target == "lambda":
         command += ["--python-platform", LAMBDA_PLATFORM, "--python-version", LAMBDA_PYTHON]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -213,15 +217,14 @@ def _compile(python: str, stage: Path) -> None:
 
 
 def _write(stage: Path, path: Path) -> None:
-    part = path.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    """Add what lies in `stage` to the zip at `path`, which is made where there is none."""
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as archive:
         for file in sorted(stage.rglob("*"), key=lambda f: f.relative_to(stage).as_posix()):
             if file.is_file():
                 entry = zipfile.ZipInfo(file.relative_to(stage).as_posix(), EPOCH)
                 entry.create_system, entry.external_attr = 3, MODE
                 entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, file.read_bytes(), compresslevel=9)
-    part.replace(path)
+                archive.writestr(entry, file.read_bytes(), compresslevel=LEVEL)
 
 
 def _measure(room: str, target: Target, path: Path) -> Zip:

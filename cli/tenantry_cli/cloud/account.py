@@ -6,7 +6,8 @@ Everything is read, nothing changed, but for the three verbs of `platform destro
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -92,6 +93,11 @@ class Account:
             return None
         return bool(found.get("TenancyConfig", {}).get("TenantIsolationMode") == "PER_TENANT")
 
+    def secret(self, name: str) -> str:
+        """The value of a secret."""
+        with answering():
+            return str(self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"])
+
     def unprotect(self, stack: str) -> None:
         """Take the protection against deletion off a stack."""
         with answering():
@@ -147,6 +153,11 @@ class Account:
                 if missing or "does not exist" in told.get("Message", ""):
                     return None
                 raise
+
+
+def emulated(environment: Mapping[str, str] = os.environ) -> str:
+    """The address of the emulator that stands in for AWS, as boto3 is told it; "" where AWS is meant."""
+    return environment.get("AWS_ENDPOINT_URL", "")
 
 
 @contextmanager

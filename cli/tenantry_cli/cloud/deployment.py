@@ -17,7 +17,7 @@ from typing import Any, Final
 from tenantry_registry.errors import PlatformError
 
 from tenantry_cli.cloud import checks, plan, smoke
-from tenantry_cli.cloud.account import EDGE_REGION, Account
+from tenantry_cli.cloud.account import EDGE_REGION, Account, emulated
 from tenantry_cli.cloud.record import KEPT, Record, Records
 from tenantry_cli.cloud.toolkit import EVENT, Toolkit
 from tenantry_cli.output import Terminal
@@ -125,20 +125,23 @@ class Deployment:
 
     def smoke(self, record: Record) -> None:
         """Use what stands. Raises: PlatformError `smoke.failed`."""
-        endpoint = smoke.emulator()
+        emulator, endpoint = None, emulated()
+        if endpoint:
+            api_host = record.outputs["ApiUrl"].removeprefix("https://")
+            emulator = smoke.Emulator(endpoint, api_host, self.account.secret(f"tenantry-{record.stage}-origin"))
         stands = smoke.Stands(
-            url=record.outputs["ApiUrl"] if endpoint else record.url,
+            url=record.url,
             store=record.store,
             region=record.region,
             functions={"public": record.outputs["SandboxPublicArn"], "none": record.outputs["SandboxClosedArn"]},
             target=self.target if self.target == "lambda" else "",
-            isolates=not endpoint,  # emulators have no tenant ids
+            isolates=emulator is None,  # emulators have no tenant ids
         )
 
         def told(step: str, text: str, seconds: float) -> None:
             self.terminal.step(step, text, f"{seconds:.2f} s")
 
-        asyncio.run(smoke.smoke(stands, told, endpoint=endpoint))
+        asyncio.run(smoke.smoke(stands, told, emulator=emulator))
 
     def destroy(self) -> None:
         """Take everything down but Storage. Raises: PlatformError `deploy.failed`."""

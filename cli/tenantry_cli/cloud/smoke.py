@@ -7,7 +7,6 @@ signed link through its redirect, and whether one release can see what another l
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -31,7 +30,8 @@ if TYPE_CHECKING:
 
 PROBE: Final = Path(__file__).with_name("probe")
 TENANTS: Final = ("smokeone", "smoketwo")
-AWS_HOSTS: Final = (".amazonaws.com", ".cloudfront.net")
+CLOUDFRONT: Final = ".cloudfront.net"
+AWS_HOSTS: Final = (".amazonaws.com", CLOUDFRONT)
 ASSET: Final = re.compile(r'https://[^"]+/assets/[^"]+\.svg')
 
 
@@ -50,20 +50,36 @@ class Stands:
 Told = Callable[[str, str, float], None]
 
 
-class Door(httpx2.AsyncHTTPTransport):
-    """Leads AWS's host names to `endpoint`, where an emulator stands in for AWS; elsewhere it changes nothing."""
+@dataclass(frozen=True, slots=True)
+class Emulator:
+    """What stands in for AWS: its address, and what CloudFront would do that no emulator does, which is to ask an HTTP
+    API: `api_host` is asked instead, with the viewer's host beside the secret that CloudFront proves itself with."""
 
-    def __init__(self, endpoint: str = "") -> None:
+    endpoint: str
+    api_host: str
+    secret: str
+
+
+class Door(httpx2.AsyncHTTPTransport):
+    """Leads AWS's host names to the emulator where there is one; elsewhere it changes nothing."""
+
+    def __init__(self, emulator: Emulator | None = None) -> None:
         super().__init__()
-        self._endpoint = urlsplit(endpoint)
+        self._emulator = emulator
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self._endpoint.hostname and request.url.host.endswith(AWS_HOSTS):
-            request.url = request.url.copy_with(
-                scheme=self._endpoint.scheme, host=self._endpoint.hostname, port=self._endpoint.port
-            )
-            request.headers["x-forwarded-proto"] = "https"
+        if self._emulator and request.url.host.endswith(AWS_HOSTS):
+            self._lead(request, self._emulator)
         return await super().handle_async_request(request)
+
+    def _lead(self, request: httpx2.Request, emulator: Emulator) -> None:
+        place = urlsplit(emulator.endpoint)
+        request.headers["x-forwarded-proto"] = "https"
+        if request.url.host.endswith(CLOUDFRONT) and "/assets/" not in request.url.path:
+            request.headers["x-forwarded-host"] = request.url.host
+            request.headers["x-tenantry-origin"] = emulator.secret
+            request.headers["host"] = emulator.api_host
+        request.url = request.url.copy_with(scheme=place.scheme, host=place.hostname, port=place.port)
 
 
 def aws_credentials() -> Callable[[], Awaitable[Credentials]]:
@@ -81,7 +97,7 @@ def aws_credentials() -> Callable[[], Awaitable[Credentials]]:
     return source
 
 
-async def smoke(stands: Stands, told: Told, *, endpoint: str = "") -> None:
+async def smoke(stands: Stands, told: Told, *, emulator: Emulator | None = None) -> None:
     """Publish the probe and use it; `told(step, what came of it, seconds)` after each step.
 
     Raises: PlatformError `smoke.failed`, or what publishing or calling raises.
@@ -90,10 +106,13 @@ async def smoke(stands: Stands, told: Told, *, endpoint: str = "") -> None:
     from tenantry_registry.objects_open import open_objects
 
     objects = open_objects(
-        f"s3://{stands.store}", region=stands.region, endpoint=endpoint or None, credentials=aws_credentials()
+        f"s3://{stands.store}",
+        region=stands.region,
+        endpoint=emulator.endpoint if emulator else None,
+        credentials=aws_credentials(),
     )
     runner = LambdaRunner(objects, functions=stands.functions, client=lambda: _lambda(stands.region))
-    walk = _Walk(stands, told, endpoint)
+    walk = _Walk(stands, told, emulator)
     try:
         await links.ensure(objects)
         tenants = TENANTS if stands.isolates else TENANTS[:1]
@@ -109,8 +128,8 @@ async def smoke(stands: Stands, told: Told, *, endpoint: str = "") -> None:
 class _Walk:
     """The steps, each timed and told."""
 
-    def __init__(self, stands: Stands, told: Told, endpoint: str) -> None:
-        self._stands, self._told, self._endpoint = stands, told, endpoint
+    def __init__(self, stands: Stands, told: Told, emulator: Emulator | None) -> None:
+        self._stands, self._told, self._emulator = stands, told, emulator
 
     async def publish(self, objects: Objects, runner: Any, name: Name) -> None:
         from tenantry_publisher.publish import publish
@@ -153,11 +172,11 @@ class _Walk:
     @asynccontextmanager
     async def _client(self, name: Name) -> AsyncIterator[Client]:
         url = f"{self._stands.url}/t/{name.tenant}/{name.plugin}/mcp"
-        async with client.connect(url, transport=Door(self._endpoint)) as session:
+        async with client.connect(url, transport=Door(self._emulator)) as session:
             yield session
 
     async def _get(self, url: str, begins: bytes) -> bytes:
-        async with client.http_client(transport=Door(self._endpoint)) as http:
+        async with client.http_client(transport=Door(self._emulator)) as http:
             answer = await http.get(url, follow_redirects=True)
         found = answer.status_code == 200 and answer.content.startswith(begins)
         _want(found, f"{urlsplit(url).path} answered {answer.status_code}")
@@ -183,8 +202,3 @@ def _lambda(region: str) -> Any:
     import boto3
 
     return boto3.client("lambda", region_name=region)
-
-
-def emulator(environment: Mapping[str, str] = os.environ) -> str:
-    """The address of the emulator that stands in for AWS; "" where AWS is meant."""
-    return environment.get("AWS_ENDPOINT_URL", "")
