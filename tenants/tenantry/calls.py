@@ -28,6 +28,7 @@ METHOD_NOT_FOUND = -32601
 MISSING_CAPABILITY = -32021  # 2026-07-28
 RESOURCE_NOT_FOUND = -32002  # before 2026-07-28
 INTERNAL = -32603
+MAY_ASK = {"tools/call", "prompts/get", "resources/read"}  # 2026-07-28: no other answer may be input_required
 CANT_ASK = "This client can't be asked for what is needed here."
 
 
@@ -46,7 +47,7 @@ def answer(plugin: Plugin, call: Mapping[str, Any], session: Session) -> Json:
     method = str(call.get("method", ""))
     params: Mapping[str, Any] = call.get("params") or {}
     context = Context(call, session, str(params.get("name") or params.get("uri") or ""))
-    level = log.requested(params.get("_meta") or {}, context.revision)
+    level = log.requested(context.meta, context.revision)
     with log.during(session, level):
         try:
             handler = HANDLERS.get(method)
@@ -127,7 +128,7 @@ HANDLERS: dict[str, Callable[[Plugin, Mapping[str, Any], Context], Json]] = {
 def _failure(method: str, error: BaseException, context: Context) -> Json:
     from tenantry.ask import InputRequired, MissingCapability
 
-    if isinstance(error, InputRequired):
+    if isinstance(error, InputRequired) and method in MAY_ASK:
         return {"input_required": {"inputRequests": dict(error.requests)}}
     if isinstance(error, MissingCapability):
         if context.revision < "2026-07-28":  # no code for it there

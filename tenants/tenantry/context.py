@@ -35,7 +35,8 @@ class Context:
     def __init__(self, call: Mapping[str, Any], session: Session, name: str = "") -> None:
         self._call = call
         self._session = session
-        self._meta: Mapping[str, Any] = call.get("params", {}).get("_meta") or {}
+        meta = (call.get("params") or {}).get("_meta")
+        self._meta: Mapping[str, Any] = meta if isinstance(meta, Mapping) else {}
         claims = call.get("user")
         self._user = User(claims) if claims is not None else None
         self._state = Document("state", call.get("state"))

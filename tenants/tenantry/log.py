@@ -25,7 +25,7 @@ FORMAT = logging.Formatter("%(levelname)s %(name)s: %(message)s")
 def requested(meta: Any, revision: str) -> int:
     """The level from which the client wants to hear, as a number of standard logging."""
     fallback = NEVER if revision >= "2026-07-28" else LEVELS["info"]
-    return LEVELS.get(meta.get(LEVEL), fallback)
+    return LEVELS.get(str(meta.get(LEVEL)), fallback)
 
 
 def level_name(number: int) -> str:

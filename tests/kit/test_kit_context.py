@@ -86,6 +86,14 @@ def test_older_clients_and_nonsense_are_survived(meta, locale, location):
     assert calling(lambda ctx: ctx.user_location == location, meta=meta).call("go").text == "True"
 
 
+@pytest.mark.row("M07")
+@pytest.mark.parametrize("meta", [None, [], "x", {LEVEL: [1], "progressToken": None}])
+def test_meta_of_any_shape_is_survived(meta):
+    plugin = calling(lambda ctx: f"{ctx.locale} {ctx.subject}").plugin
+    reply = plugin.__tenantry_call__({"method": "tools/call", "params": {"name": "go", "_meta": meta}}, _Quiet())
+    assert reply["result"]["content"][0]["text"] == "None None"
+
+
 @pytest.mark.row("M01")
 def test_the_locale_of_initialize_is_the_last_resort():
     context = Context({"client": {"locale": "it"}}, _Quiet())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import ssl
 import threading
 import time
@@ -22,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tenantry import File, FileError
 from tenantry.addresses import is_loopback, is_public
-from tenantry.download import DEVELOPMENT, REFUSED, Fetcher, resolve
+from tenantry.download import DEVELOPMENT, REFUSED, Download, Fetcher, resolve
 
 PRIVATE = [
     "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.9.9.9", "169.254.169.254", "172.16.0.1", "192.0.2.1",
@@ -201,6 +202,11 @@ def test_what_goes_wrong_is_said_and_bounded(local, path, message):
     with pytest.raises(FileError, match=message):
         File(local + path, "f").read(max_bytes=100, timeout=0.3 if message == "too long" else 5)
     assert time.monotonic() - begun < 3
+
+
+def test_what_arrives_after_the_deadline_is_not_taken():
+    with pytest.raises(FileError, match="too long"):
+        Download(io.BytesIO(b"late"), max_bytes=9, deadline=time.monotonic() - 1, close=lambda: None)
 
 
 def test_a_redirect_to_another_host_is_checked_like_the_first():

@@ -305,6 +305,17 @@ def test_completion_knows_choices_and_asks_functions(target, argument, value, va
     assert Client(zoo()).complete(target, argument, value) == values
 
 
+def test_a_completion_can_not_ask():
+    plugin = zoo()
+
+    @plugin.completion("greet", "also")
+    def also(value: str, ctx: Context) -> list[str]:
+        return [str(ctx.elicit("Sure?", Confirm).yes)]
+
+    with pytest.raises(Crashed, match="InputRequired"):
+        Client(plugin, answers=[{"yes": True}]).complete("greet", "also")
+
+
 def test_completion_gives_at_most_a_hundred_and_knows_the_other_arguments():
     params: dict[str, Any] = {
         "ref": {"type": "ref/prompt", "name": "greet"},
