@@ -8,16 +8,52 @@ from __future__ import annotations
 
 import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenantry_control.logs import FileLogs
+from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.runners import Runner
+from tenantry_registry.secrets import Drawer, KeyFileCipher, Reader
 from tenantry_registry.tokens import Tokens
+from tenantry_registry.usage_sqlite import SqliteUsage
 
 PREFIX = "/api"
 TOKEN_FILE = "operator-token"
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What one machine keeps beside its store: usage, limits, the log, and the key that seals secrets."""
+
+    usage: SqliteUsage
+    limiter: SqliteLimiter
+    logs: FileLogs
+    cipher: KeyFileCipher
+
+    @classmethod
+    def open(cls, store: str) -> Books:
+        """Those of the store that is named so. Raises: StorageDown."""
+        folder = token_file(store).parent
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(
+            SqliteUsage(folder / "usage.db"),
+            SqliteLimiter(folder / "limits.db"),
+            FileLogs(folder / "log"),
+            KeyFileCipher(folder / "secrets.key"),
+        )
+
+    def kept(self, objects: Objects) -> dict[str, Any]:
+        """What the gateway is given of it (arguments of its `create_app`)."""
+        reader = Reader(objects, self.cipher, seconds=0.0)
+        return {"secrets": reader.read, "limiter": self.limiter, "usage": self.usage}
+
+    def close(self) -> None:
+        self.usage.close()
+        self.limiter.close()
 
 
 def token_file(store: str) -> Path:
@@ -37,7 +73,7 @@ async def operator_token(objects: Objects, store: str) -> Path:
     return file
 
 
-def mounted(gateway: Any, objects: Objects, runner: Runner, *, origin: str, base: str) -> tuple[Any, Any]:
+def mounted(gateway: Any, objects: Objects, runner: Runner, books: Books, *, origin: str, base: str) -> tuple[Any, Any]:
     """The gateway with the control plane at /api in front of it, and the publisher to close when it ends."""
     from tenantry_control.app import create_app
     from tenantry_control.publishing import LocalPublisher
@@ -50,7 +86,15 @@ def mounted(gateway: Any, objects: Objects, runner: Runner, *, origin: str, base
 
     publisher = LocalPublisher(carry_out)
     settings = ControlSettings(mode="development", base=base, api_url=origin + PREFIX)
-    control = create_app(objects=objects, publisher=publisher, fetch=HttpsFetch(development=True), settings=settings)
+    control = create_app(
+        objects=objects,
+        publisher=publisher,
+        fetch=HttpsFetch(development=True),
+        usage=books.usage,
+        logs=books.logs,
+        drawer=Drawer(objects, books.cipher),
+        settings=settings,
+    )
 
     async def both(scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tenantry_gateway.log import Log
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
@@ -14,7 +15,7 @@ from tenantry_registry.runners import Call, Release, Runner
 
 from tenantry_cli import store as stores
 from tenantry_cli.address import Address, bind
-from tenantry_cli.control_plane import PREFIX, mounted, operator_token
+from tenantry_cli.control_plane import PREFIX, Books, mounted, operator_token
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
 from tenantry_cli.server import serving, stop_signal
@@ -45,13 +46,14 @@ class Hosting:
             runner: Runner = processes
             if not processes.isolated and not self.trust_tenants:
                 runner = OneTenant(processes, {name.tenant for name in names})
-            machine = Machine(objects, runner, address)
+            books = Books.open(self.store)
+            machine = Machine(objects, runner, address, stores.cache_of(self.store), log=Log(books.logs), books=books)
             try:
                 for name in names:
                     await machine.adopt(name)
                 token = await operator_token(objects, self.store)
                 app, publisher = mounted(
-                    machine.app(page=False), objects, runner, origin=address.origin, base=address.base
+                    machine.app(page=False), objects, runner, books, origin=address.origin, base=address.base
                 )
                 async with serving(app, listener):
                     self.ready(machine, token)
@@ -59,6 +61,7 @@ class Hosting:
                 await publisher.aclose()
             finally:
                 await runner.aclose()
+                books.close()
         return 0
 
     def ready(self, machine: Machine, token: Path) -> None:

@@ -21,6 +21,7 @@ from tenantry_registry.runners import Runner
 from tenantry_registry.vendor import HOST
 
 from tenantry_cli.address import Address
+from tenantry_cli.control_plane import Books
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.packing import pack
 
@@ -57,7 +58,7 @@ class Machine:
     cache: Path
     served: dict[Name, Served] = field(default_factory=dict)
     log: Callable[..., None] | None = None
-    secrets: SecretsOf | None = None  # what the control plane was given; none in development, where .env has them
+    books: Books | None = None  # where there is a control plane: its secrets, limits and usage
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
     listeners: set[asyncio.Queue[Served]] = field(default_factory=set)
 
@@ -111,8 +112,9 @@ class Machine:
             origins=(self.address.origin,),
             pointer_seconds=pointer_seconds,
         )
+        kept = self.books.kept(self.objects) if self.books else {}
         gateway = create_app(
-            objects=self.objects, runner=self.runner, settings=settings, mode="development", log=self.log, **more
+            objects=self.objects, runner=self.runner, settings=settings, mode="development", log=self.log, **kept
         )
         if not page:
             return gateway

@@ -6,13 +6,19 @@ before the snapshot: nothing in it connects, holds a credential or draws a rando
 
 from __future__ import annotations
 
+import os
+from functools import cache, partial
 from typing import Any
 
 from mangum import Mangum
+from tenantry_registry.dynamodb import Table
 from tenantry_registry.fetch import HttpsFetch
 from tenantry_registry.objects_open import open_objects
+from tenantry_registry.secrets import Drawer
+from tenantry_registry.usage_dynamodb import DynamoUsage
 
 from tenantry_control.app import create_app
+from tenantry_control.logs import CloudWatchLogs
 from tenantry_control.publishing import LambdaPublisher
 from tenantry_control.settings import ControlSettings
 
@@ -20,18 +26,35 @@ from tenantry_control.settings import ControlSettings
 def compose(settings: ControlSettings) -> Mangum:
     """The function's handler for `settings`."""
 
-    def client() -> Any:
-        import boto3
+    def client(service: str) -> Any:
+        from boto3.session import Session
 
-        return boto3.client("lambda", region_name=settings.region)
+        connect: Any = Session(region_name=settings.region).client
+        return connect(service)
 
+    endpoint = settings.store_endpoint or None
+    sealing = open_objects(settings.store, endpoint=endpoint, region=settings.region, kms_key=settings.secrets_key)
     app = create_app(
-        objects=open_objects(settings.store, endpoint=settings.store_endpoint or None, region=settings.region),
-        publisher=LambdaPublisher(settings.publisher, client=client),
+        objects=open_objects(settings.store, endpoint=endpoint, region=settings.region),
+        publisher=LambdaPublisher(settings.publisher, client=partial(client, "lambda")),
         fetch=HttpsFetch(),
+        usage=DynamoUsage(Table(settings.usage_table, region=settings.region)),
+        logs=CloudWatchLogs(settings.log_group, client=partial(client, "logs")),
+        drawer=Drawer(sealing, None),
         settings=settings,
     )
     return Mangum(app, lifespan="off", api_gateway_base_path=settings.root_path or "/")
 
 
-handler = compose(ControlSettings())
+@cache
+def composed() -> Mangum:
+    return compose(ControlSettings())
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """What Lambda calls."""
+    return composed()(event, context)
+
+
+if os.environ.get("AWS_LAMBDA_RUNTIME_API"):
+    composed()  # in the init phase, which has a whole processor and which SnapStart keeps

@@ -31,6 +31,7 @@ STATUS = {
     "registry.pruning": 409,
     "registry.suspended": 403,
     "registry.yanked": 409,
+    "secret.too-many": 409,
     "tenant.deleted": 409,
     "tenant.not-due": 409,
     "tenant.suspended": 403,

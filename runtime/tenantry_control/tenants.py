@@ -12,6 +12,7 @@ from tenantry_registry.names import TENANT
 from tenantry_registry.plans import DEFAULT, PLANS
 from tenantry_registry.tenants import Tenant, Tenants, Trust
 from tenantry_registry.tokens import trusting
+from tenantry_registry.usage import Usage
 
 from tenantry_control.access import Access, Caller, TenantSlug
 from tenantry_control.problems import RESPONSES
@@ -74,7 +75,7 @@ class Erased(BaseModel):
     objects: int = Field(description="how many objects were removed")
 
 
-def router(access: Access, tenants: Tenants, audit: Audit) -> APIRouter:
+def router(access: Access, tenants: Tenants, audit: Audit, usage: Usage) -> APIRouter:
     """The routes of this noun."""
     routes = APIRouter(tags=["tenants"], responses=RESPONSES)
 
@@ -147,6 +148,7 @@ def router(access: Access, tenants: Tenants, audit: Audit) -> APIRouter:
     @routes.post("/tenants/{tenant}/erase", summary="Erase a deleted tenant whose grace period is over (operators)")
     async def erase(tenant: TenantSlug, caller: Annotated[Caller, access.needs_operator()]) -> Erased:
         count = await tenants.erase(tenant)
+        await usage.forget(tenant)
         return Erased(objects=count)
 
     @routes.put("/tenants/{tenant}/trust", summary="Set whose CI identities act for it without a token")

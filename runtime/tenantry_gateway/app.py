@@ -12,17 +12,20 @@ from typing import Literal
 from fastapi import FastAPI
 from tenantry_registry.domains import Domains
 from tenantry_registry.issuers import Issuers
+from tenantry_registry.limits import Limiter
 from tenantry_registry.links import Links
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
+from tenantry_registry.usage import Usage
 
 from tenantry_gateway.asgi import Shell
 from tenantry_gateway.attachments import Attachments
 from tenantry_gateway.door import Door, on_this_machine, over_the_network
 from tenantry_gateway.flights import Flights
 from tenantry_gateway.log import Log
+from tenantry_gateway.meter import Meter, Plans
 from tenantry_gateway.reads import Answers
 from tenantry_gateway.route import Sites
 from tenantry_gateway.seal import Seal
@@ -33,7 +36,7 @@ from tenantry_gateway.web import Web
 from tenantry_gateway.wellknown import Pages
 
 
-async def no_secrets(name: Name, wanted: Sequence[str]) -> Mapping[str, str]:
+async def no_secrets(name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> Mapping[str, str]:
     """A plugin without secrets."""
     return {}
 
@@ -46,6 +49,8 @@ def create_app(
     mode: Literal["development", "production"] | None = None,
     authenticate: Authenticate | None = None,
     secrets: SecretsOf = no_secrets,
+    limiter: Limiter | None = None,
+    usage: Usage | None = None,
     log: Callable[..., None] | None = None,
 ) -> FastAPI:
     """The gateway as an ASGI app. `mode` overrides the settings'; `authenticate` the sign-in by plugins' own
@@ -57,18 +62,20 @@ def create_app(
     domains = Domains(settings.origin, base=settings.base, scheme=settings.scheme, hosts=settings.hosts)
     registry = Registry(objects)
     links = Links(objects)
+    write = log or Log()
     desk = Desk(
         objects=objects,
         runner=runner,
         shelf=Shelf(registry, pointer_seconds=0.0 if local else settings.pointer_seconds),
         seal=Seal(settings.keys(local=local)),
-        log=log or Log(),
+        log=write,
         flights=Flights(settings.in_flight),
         attachments=Attachments(objects, links, domains),
         answers=Answers(),
         widget_of=registry.widget,
         authenticate=authenticate or Door(Issuers(on_this_machine if local else over_the_network), secrets),
         secrets=secrets,
+        meter=Meter(Plans(objects), limiter, usage, log=write) if limiter and usage else None,
     )
     web = Web(
         desk,

@@ -11,6 +11,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_gateway import clients, pending, wire
 from tenantry_gateway.calls import pass_on
 from tenantry_gateway.edition import Edition
+from tenantry_gateway.meter import METERED
 from tenantry_gateway.methods import METHODS
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
 from tenantry_gateway.revisions import HANDSHAKE, STATELESS
@@ -79,6 +80,7 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
             raise Refusal(METHOD_NOT_FOUND, f"There is no method {turn.message.method[:80]!r} at this revision.")
         reply = await handler(desk, turn)
         facts = reply.facts
+        await _count(desk, turn, reply)
         return reply
     except PlatformError as error:
         facts = {"code": error.code}
@@ -88,6 +90,17 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
         raise
     finally:
         _log(desk, turn, facts, time.perf_counter() - began)
+
+
+async def _count(desk: Desk, turn: Turn, reply: Reply) -> None:
+    """Add what ran tenant code to its tenant's usage."""
+    facts = reply.facts
+    ran = "tool_ms" in facts or str(facts.get("code", "")).startswith("sandbox.")
+    if desk.meter is None or not ran or turn.message.method not in METERED:
+        return
+    tool, size = turn.message.params.get("name", ""), len(reply.result or b"")
+    ms = facts.get("tool_ms") or 0.0
+    await desk.meter.used(turn.site.name, str(tool), failed="code" in facts, ms=ms, size=size)
 
 
 async def _batch(

@@ -12,16 +12,24 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol
 
 FIELD_CHARACTERS: Final = 256  # of a field that a client wrote (session, subject)
 TEXT_CHARACTERS: Final = 65_536  # of captured output or a traceback
 
 
+class Lines(Protocol):
+    """Where lines go: a text stream, or what looks like one."""
+
+    def write(self, text: str, /) -> object: ...
+
+    def flush(self) -> object: ...
+
+
 class Log:
     """Writes lines to a stream (standard error in Lambda goes to CloudWatch)."""
 
-    def __init__(self, stream: TextIO | None = None, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, stream: Lines | None = None, *, now: Callable[[], float] = time.time) -> None:
         self._stream = stream
         self._now = now
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tenantry_registry.manifest import WidgetEntry
 from tenantry_registry.names import Name
@@ -22,6 +22,7 @@ from tenantry_gateway.wire import Message
 if TYPE_CHECKING:
     from tenantry_gateway.attachments import Attachments
     from tenantry_gateway.flights import Flights
+    from tenantry_gateway.meter import Meter
     from tenantry_gateway.reads import Answers
 
 
@@ -36,7 +37,12 @@ class Answer(Exception):
 User = Mapping[str, Any]
 Authenticate = Callable[[Request, Site, Edition], Awaitable[User | None]]
 WidgetOf = Callable[[Name, str], Awaitable[WidgetEntry | None]]
-SecretsOf = Callable[[Name, Sequence[str]], Awaitable[Mapping[str, str]]]
+
+
+class SecretsOf(Protocol):
+    """Finds the values of a plugin's secrets; a preview gets those that its owner lets previews have."""
+
+    async def __call__(self, name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> Mapping[str, str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,7 @@ class Desk:
     widget_of: WidgetOf
     authenticate: Authenticate
     secrets: SecretsOf
+    meter: Meter | None = None  # counts nothing on a machine without a control plane
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tenantry_gateway.turn import Desk, User
 from tenantry_gateway.wire import INTERNAL_ERROR, Refusal
 
 QUESTIONS: Final = ("elicitation/create", "sampling/createMessage", "roots/list")
+BUSY: Final = frozenset({"limit.rate", "tenant.busy"})  # a tool says so in its result, everything else by 429
 MESSAGE_CHARACTERS: Final = 4_000  # of an error's text
 
 
@@ -58,8 +59,16 @@ async def run(desk: Desk, work: Work) -> Done:
     """Run it. Raises: Refusal, for a JSON-RPC error."""
     try:
         with desk.flights.flight(work.site.name.tenant):
-            return await _attempts(desk, work)
+            if desk.meter is None:
+                return await _attempts(desk, work)
+            own = work.edition.manifest.limits
+            async with desk.meter.admitted(work.site.name, _who(work), own):
+                return await _attempts(desk, work)
     except PlatformError as error:
+        if error.code in BUSY and work.method != "tools/call":
+            raise Refusal(
+                INTERNAL_ERROR, error.message, {"code": error.code, "hint": error.hint}, status=429
+            ) from error
         facts = {"code": error.code}
         if isinstance(error, SandboxError):
             facts |= {"stdout": error.stdout, "stderr": error.stderr}
@@ -103,6 +112,15 @@ async def _attempts(desk: Desk, work: Work) -> Done:
     raise contended()
 
 
+def _who(work: Work) -> str:
+    """Whose calls are counted together: the verified user's, else those of the host's anonymous id (row M04)."""
+    if work.user is not None:
+        return f"user {work.user['sub']}"
+    meta = work.params.get("_meta")
+    subject = meta.get("openai/subject") if isinstance(meta, dict) else None
+    return f"subject {subject}" if isinstance(subject, str) and subject else ""
+
+
 async def _release(desk: Desk, work: Work) -> Release:
     manifest = work.edition.manifest
     return Release(
@@ -112,7 +130,7 @@ async def _release(desk: Desk, work: Work) -> Release:
         bundle=bundle_key(work.site.name, manifest.digest),
         egress=manifest.egress,
         env=manifest.env,
-        secrets=await desk.secrets(work.site.name, manifest.secrets),
+        secrets=await desk.secrets(work.site.name, manifest.secrets, preview=bool(work.site.preview)),
         timeout=manifest.timeout,
     )
 
@@ -127,7 +145,7 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
 
 def _read(work: Work, reply: Mapping[str, Any]) -> Done:
     """A reply as distrust.py leaves it. Raises: Refusal."""
-    facts = {key: reply[key] for key in ("cold", "stdout", "stderr", "tool_ms") if key in reply}
+    facts = {"tool_ms": 0.0} | {key: reply[key] for key in ("cold", "stdout", "stderr", "tool_ms") if key in reply}
     notifications = reply["notifications"]
     if "protocol_error" in reply:
         error = reply["protocol_error"]

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from tenantry_control.app import create_app
+from tenantry_control.logs import FileLogs
 from tenantry_control.publishing import LocalPublisher
 from tenantry_control.settings import ControlSettings
 from tenantry_publisher.work import work
@@ -20,7 +21,9 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
 from tenantry_registry.objects_file import Disk, FileObjects
 from tenantry_registry.runners import Call, Release
+from tenantry_registry.secrets import Drawer, KeyFileCipher
 from tenantry_registry.tokens import Tokens
+from tenantry_registry.usage_sqlite import SqliteUsage
 
 OPERATOR = "tno_" + "o" * 43
 NOW = 1_800_000_000.0
@@ -77,6 +80,14 @@ async def no_web(url: str, *, form: bytes | None = None, headers: Mapping[str, s
 
 
 @dataclass
+class Books:
+    """What stands beside the store."""
+
+    usage: SqliteUsage
+    logs: FileLogs
+
+
+@dataclass
 class House:
     """Everything that a test may look at behind the API's back."""
 
@@ -86,7 +97,15 @@ class House:
     runner: SaidRunner
     clock: Clock
     folder: Path
-    app: Any
+    books: Books
+
+    @property
+    def usage(self) -> SqliteUsage:
+        return self.books.usage
+
+    @property
+    def logs(self) -> FileLogs:
+        return self.books.logs
 
     async def call(self, method: str, path: str, *, token: str = OPERATOR, status: int = 200, json: Any = None) -> Any:
         """One request; fails unless it answers `status`."""
@@ -129,7 +148,7 @@ class House:
         return str(issued["token"])
 
 
-def composed(folder: Path, runner: SaidRunner, clock: Clock) -> tuple[Any, FileObjects, LocalPublisher]:
+def composed(folder: Path, runner: SaidRunner, clock: Clock) -> tuple[Any, FileObjects, LocalPublisher, Books]:
     """The app over a store in `folder`, what it keeps, and what publishes for it."""
     objects = FileObjects(folder, disk=QuickDisk())
 
@@ -138,8 +157,18 @@ def composed(folder: Path, runner: SaidRunner, clock: Clock) -> tuple[Any, FileO
 
     publisher = LocalPublisher(carry_out)
     settings = ControlSettings(mode="development", base="plugins.example.com", api_url="https://api.example.com")
-    app = create_app(objects=objects, publisher=publisher, fetch=no_web, settings=settings, now=clock)
-    return app, objects, publisher
+    books = Books(SqliteUsage(folder / "usage.db", now=clock), FileLogs(folder / "log", now=clock))
+    app = create_app(
+        objects=objects,
+        publisher=publisher,
+        fetch=no_web,
+        usage=books.usage,
+        logs=books.logs,
+        drawer=Drawer(objects, KeyFileCipher(folder / "secrets.key")),
+        settings=settings,
+        now=clock,
+    )
+    return app, objects, publisher, books
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +176,7 @@ def platform_app() -> Callable[[Path], tuple[Any, FileObjects]]:
     """Makes an app over a store in a folder, for tests that are not asynchronous themselves."""
 
     def make(folder: Path) -> tuple[Any, FileObjects]:
-        app, objects, _ = composed(folder, SaidRunner(), Clock())
+        app, objects, _, _ = composed(folder, SaidRunner(), Clock())
         return app, objects
 
     return make
@@ -157,11 +186,12 @@ def platform_app() -> Callable[[Path], tuple[Any, FileObjects]]:
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     """A platform with one tenant, acme."""
     runner, clock = SaidRunner(), Clock()
-    app, objects, publisher = composed(tmp_path / "store", runner, clock)
+    app, objects, publisher, books = composed(tmp_path / "store", runner, clock)
     await Tokens(objects).adopt(OPERATOR)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.7", 1))
     async with httpx.AsyncClient(transport=transport, base_url="https://api.example.com") as client:
-        house = House(objects, client, publisher, runner, clock, tmp_path, app)
+        house = House(objects, client, publisher, runner, clock, tmp_path, books)
         await house.call("POST", "/v1/tenants", status=201, json={"slug": "acme"})
         yield house
         await publisher.aclose()
+        books.usage.close()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from datetime import date
 from typing import Any
 
 import pytest
+from tenantry_gateway.log import Log
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.jobs import ALIVE
 from tenantry_registry.names import Name
 from tenantry_registry.registry import Registry
 
 ZOO = Name("acme", "zoo")
+NOW = 1_800_000_000.0
 
 
 async def current(house: Any) -> str | None:
@@ -318,3 +321,79 @@ class TestTheBorder:
 
     async def test_health_needs_no_token(self, house: Any) -> None:
         assert await house.call("GET", "/v1/health", token="") == {"ok": True}
+
+
+class TestSecrets:
+    async def test_a_secret_is_set_named_and_removed_but_never_read(self, house: Any) -> None:
+        token = await house.token("acme", "publish")
+        value = "hush-hush-hush"
+        await house.call("PUT", "/v1/plugins/acme/zoo/secrets/ZOO_KEY", token=token, status=204, json={"value": value})
+        assert await house.call("GET", "/v1/plugins/acme/zoo/secrets", token=token) == [{"name": "ZOO_KEY"}]
+        kept = b"".join(path.read_bytes() for path in (house.folder / "store").rglob("*") if path.is_file())
+        assert value.encode() not in kept
+        await house.call("DELETE", "/v1/plugins/acme/zoo/secrets/ZOO_KEY", token=token, status=204)
+        assert await house.call("GET", "/v1/plugins/acme/zoo/secrets", token=token) == []
+
+    async def test_a_long_secret_fits_and_a_reserved_name_does_not(self, house: Any) -> None:
+        await house.call("PUT", "/v1/plugins/acme/zoo/secrets/PEM", status=204, json={"value": "x" * 32_768})
+        refused = await house.call("PUT", "/v1/plugins/acme/zoo/secrets/AWS_KEY", status=422, json={"value": "x"})
+        assert refused["code"] == "secret.name"
+
+    async def test_a_plan_bounds_the_number_of_secrets(self, house: Any) -> None:
+        await house.call("PATCH", "/v1/tenants/acme", json={"limits": {"secrets": 1}})
+        await house.call("PUT", "/v1/plugins/acme/zoo/secrets/ONE", status=204, json={"value": "x"})
+        refused = await house.call("PUT", "/v1/plugins/acme/zoo/secrets/TWO", status=409, json={"value": "x"})
+        assert refused["code"] == "secret.too-many"
+
+    async def test_a_reader_does_not_even_see_names(self, house: Any) -> None:
+        await house.call("GET", "/v1/plugins/acme/zoo/secrets", token=await house.token("acme", "read"), status=403)
+
+
+class TestRecords:
+    async def test_usage_is_by_day_plugin_and_tool_and_is_erased_with_its_tenant(self, house: Any) -> None:
+        await house.usage.add(ZOO, "animals", calls=2, errors=1, ms=30, bytes=500)
+        (row,) = await house.call("GET", "/v1/tenants/acme/usage")
+        assert row == {
+            "day": "2027-01-15", "plugin": "zoo", "tool": "animals", "calls": 2, "errors": 1, "ms": 30, "bytes": 500
+        }  # fmt: skip
+        assert await house.call("GET", "/v1/tenants/acme/usage?first=2027-01-16") == []
+        await house.call("DELETE", "/v1/tenants/acme", status=202, json={"grace_days": 0})
+        await house.call("POST", "/v1/tenants/acme/erase")
+        assert not await house.usage.read("acme", date(2027, 1, 1), date(2027, 2, 1))
+
+    async def test_the_audit_is_read_by_its_tenant(self, house: Any) -> None:
+        await house.call("PUT", "/v1/plugins/acme/zoo/secrets/KEY", status=204, json={"value": "hush-hush"})
+        found = await house.call("GET", "/v1/tenants/acme/audit?day=2027", token=await house.token("acme", "admin"))
+        assert {"tenant.create", "secret.set"} <= {entry["action"] for entry in found}
+        assert "hush-hush" not in json.dumps(found)
+
+    async def test_a_log_is_read_by_moment_error_and_session(self, house: Any) -> None:
+        log = Log(house.logs, now=house.clock)
+        for plugin, more in [("zoo", {"session": "s1"}), ("zoo", {"error_id": "e1"}), ("farm", {}), ("zoo", {})]:
+            house.clock.now += 1
+            log("call", tenant="acme", plugin=plugin, tool="animals", ms=1.5, **more)
+        page = await house.call("GET", "/v1/plugins/acme/zoo/logs")
+        assert [line["time"] - NOW for line in page["lines"]] == [1, 2, 4]
+        assert page["next"] == NOW + 4
+        for query, count in [("after=1800000002", 1), ("error_id=e1", 1), ("session=s1", 1), ("limit=2", 2)]:
+            page = await house.call("GET", f"/v1/plugins/acme/zoo/logs?{query}")
+            assert len(page["lines"]) == count
+        assert (await house.call("GET", "/v1/plugins/acme/none/logs"))["lines"] == []
+
+    async def test_old_log_files_go(self, house: Any) -> None:
+        for _ in range(10):
+            Log(house.logs, now=house.clock)("call", tenant="acme", plugin="zoo")
+            house.clock.now += 86_400
+        assert len(list((house.folder / "store" / "log").glob("*.jsonl"))) == 7
+
+    async def test_files_are_listed_and_revoked(self, house: Any) -> None:
+        from tenantry_registry import files
+        from tenantry_registry.objects import Kind
+
+        file_id = files.new_id(None)
+        await house.objects.put_once(files.file_key(ZOO, file_id, "report.csv"), b"a,b", Kind("text/csv"))
+        (found,) = await house.call("GET", "/v1/plugins/acme/zoo/files")
+        assert (found["file_id"], found["name"], found["size"]) == (file_id, "report.csv", 3)
+        await house.call("DELETE", f"/v1/plugins/acme/zoo/files/{file_id}", status=204)
+        refused = await house.call("DELETE", f"/v1/plugins/acme/zoo/files/{file_id}", status=404)
+        assert refused["code"] == "file.unknown"

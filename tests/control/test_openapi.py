@@ -35,7 +35,7 @@ def described(tmp_path_factory: pytest.TempPathFactory, platform_app: Any) -> An
     return schemathesis.openapi.from_asgi("/v1/openapi.json", app)
 
 
-@pytest.mark.parametrize("tag", ["health", "publishes", "releases", "tenants", "tokens"])
+@pytest.mark.parametrize("tag", ["files", "health", "publishes", "records", "releases", "secrets", "tenants", "tokens"])
 def test_no_request_makes_a_fault_or_an_undescribed_answer(described: Any, tag: str) -> None:
     operations = [result.ok() for result in described.get_all_operations()]
     chosen = [operation for operation in operations if tag in operation.definition.raw["tags"]]

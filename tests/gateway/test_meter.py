@@ -1,0 +1,255 @@
+"""Rates, calls in flight and usage: who is admitted, who is told to wait, and what is added up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gateway.house import House, ask, manifest, replying, say, tool
+from tenantry_gateway.meter import Meter, Plans
+from tenantry_registry.errors import StorageDown
+from tenantry_registry.limits import Rate
+from tenantry_registry.limits_sqlite import SqliteLimiter
+from tenantry_registry.names import Name
+from tenantry_registry.runners import Call, Release
+from tenantry_registry.tenants import Tenants
+from tenantry_registry.usage import Used
+from tenantry_registry.usage_sqlite import SqliteUsage
+
+NAME = Name("acme", "zoo")
+NOW = 1_800_000_000.0
+
+
+class Down:
+    """A limiter and usage that do not answer."""
+
+    async def take(self, key: str, rate: Rate, amount: float = 1.0) -> float:
+        raise StorageDown("The table does not answer.")
+
+    async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
+        raise StorageDown("The table does not answer.")
+
+    async def enter(self, key: str, most: int, seconds: float) -> str | None:
+        raise StorageDown("The table does not answer.")
+
+    async def leave(self, key: str, slot: str) -> None:
+        raise StorageDown("The table does not answer.")
+
+    async def add(self, name: Name, tool: str, **amounts: int) -> None:
+        raise StorageDown("The table does not answer.")
+
+    async def read(self, tenant: str, first: date, last: date) -> Sequence[Used]:
+        raise StorageDown("The table does not answer.")
+
+    async def forget(self, tenant: str) -> None:
+        raise StorageDown("The table does not answer.")
+
+
+class Counting:
+    """A platform that counts: acme's plan is what a test says."""
+
+    def __init__(self, house: House, folder: Path) -> None:
+        self.house, self.now = house, NOW
+        self.limiter = SqliteLimiter(folder / "limits.db", now=lambda: self.now)
+        self.usage = SqliteUsage(folder / "usage.db", now=lambda: self.now)
+        house.extra |= {"limiter": self.limiter, "usage": self.usage}
+
+    async def plan(self, **limits: int) -> None:
+        tenants = Tenants(self.house.objects)
+        await tenants.create("acme")
+        await tenants.change("acme", limits=limits)
+
+    async def used(self) -> list[Used]:
+        return list(await self.usage.read("acme", date(2027, 1, 1), date(2027, 2, 1)))
+
+
+@pytest.fixture
+def counting(house: House, tmp_path: Path) -> Any:
+    made = Counting(house, tmp_path)
+    yield made
+    made.limiter.close()
+    made.usage.close()
+
+
+async def test_a_tool_over_its_rate_says_when_to_try_again(counting: Counting) -> None:
+    await counting.plan(plugin_rate=60, burst=1)
+    await counting.house.publish()
+    async with counting.house.http() as http:
+        first = await ask(http, "tools/call", {"name": "echo"})
+        second = await ask(http, "tools/call", {"name": "echo"})
+        assert first.json()["result"].get("isError") is not True
+        assert second.status_code == 200
+        assert second.json()["result"]["isError"] is True
+        assert "Try again in 1 s" in second.json()["result"]["content"][0]["text"]
+        counting.now += 1
+        third = await ask(http, "tools/call", {"name": "echo"})
+        assert third.json()["result"].get("isError") is not True
+        for _ in range(5):
+            assert (await ask(http, "tools/list")).status_code == 200
+    assert len(counting.house.runner.calls) == 2
+
+
+async def test_everything_but_a_tool_is_told_by_429(counting: Counting) -> None:
+    await counting.plan(plugin_rate=60, burst=1)
+    await counting.house.publish()
+    counting.house.runner.answer = replying(result={"messages": []})
+    async with counting.house.http() as http:
+        answers = [await ask(http, "prompts/get", {"name": "greet", "arguments": {"who": "x"}}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [200, 429]
+    assert answers[1].json()["error"]["data"]["code"] == "limit.rate"
+
+
+async def test_each_subject_has_a_bucket_of_its_own(counting: Counting) -> None:
+    await counting.plan(subject_rate=60, burst=1)
+    await counting.house.publish()
+    async with counting.house.http() as http:
+        said = [
+            (await ask(http, "tools/call", {"name": "echo"}, **{"openai/subject": who})).json()["result"]
+            for who in ("ada", "ada", "ben")
+        ]
+    assert [result.get("isError", False) for result in said] == [False, True, False]
+
+
+async def test_a_signed_in_user_is_counted_by_who_they_are(counting: Counting) -> None:
+    async def somebody(*_: Any) -> dict[str, Any]:
+        return {"sub": "u1"}
+
+    await counting.plan(subject_rate=60, burst=1)
+    await counting.house.publish()
+    counting.house.extra["authenticate"] = somebody
+    async with counting.house.http() as http:
+        said = [
+            (await ask(http, "tools/call", {"name": "echo"}, **{"openai/subject": who})).json()["result"]
+            for who in ("ada", "ben")
+        ]
+    assert [result.get("isError", False) for result in said] == [False, True]
+
+
+async def test_the_authors_own_limit_counts_where_it_is_stricter(counting: Counting) -> None:
+    await counting.plan(burst=1)
+    await counting.house.publish(manifest(tools=(tool("echo"),), limits={"calls_per_minute": 60}))
+    async with counting.house.http() as http:
+        await ask(http, "tools/call", {"name": "echo"})
+        refused = await ask(http, "tools/call", {"name": "echo"})
+    assert refused.json()["result"]["isError"] is True
+
+
+async def test_calls_in_flight_are_bounded_and_slots_come_back(counting: Counting) -> None:
+    await counting.plan(in_flight=1)
+    await counting.house.publish()
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(release: Release, call: Call) -> dict[str, Any]:
+        began.set()
+        await go_on.wait()
+        return {"protocol": 1, "result": {"content": []}}
+
+    counting.house.runner.answer = slow
+    async with counting.house.http() as http:
+        first = asyncio.create_task(ask(http, "tools/call", {"name": "echo"}))
+        await began.wait()
+        second = await ask(http, "tools/call", {"name": "echo"})
+        assert "running already" in second.json()["result"]["content"][0]["text"]
+        go_on.set()
+        assert (await first).json()["result"].get("isError") is not True
+        third = await ask(http, "tools/call", {"name": "echo"})
+    assert third.json()["result"].get("isError") is not True
+
+
+async def test_usage_is_added_up_by_tool(counting: Counting) -> None:
+    await counting.plan()
+    await counting.house.publish()
+    async with counting.house.http() as http:
+        await ask(http, "tools/call", {"name": "echo"})
+        await say(http, "tools/call", {"name": "echo"})
+        counting.house.runner.answer = replying(error={"code": "tool.failed", "message": "It broke."}, ms=12.4)
+        await ask(http, "tools/call", {"name": "echo"})
+        await ask(http, "tools/list")
+    (row,) = await counting.used()
+    assert (row.tool, row.calls, row.errors, row.ms) == ("echo", 3, 1, 12)
+    assert row.bytes > 100
+
+
+async def test_a_tenant_that_nobody_created_has_no_limits(counting: Counting) -> None:
+    await counting.house.publish()
+    async with counting.house.http() as http:
+        for _ in range(30):
+            answer = await ask(http, "tools/call", {"name": "echo"})
+            assert answer.json()["result"].get("isError") is not True
+
+
+async def test_calls_go_on_uncounted_while_the_counters_are_down(counting: Counting) -> None:
+    await counting.plan()
+    await counting.house.publish()
+    counting.house.extra |= {"limiter": Down(), "usage": Down()}
+    async with counting.house.http() as http:
+        answer = await ask(http, "tools/call", {"name": "echo"})
+    assert answer.json()["result"].get("isError") is not True
+    assert {line["code"] for line in counting.house.log if line["event"] == "fault"} == {"objects.unavailable"}
+
+
+async def test_a_slot_that_can_not_be_left_is_said_in_the_log(counting: Counting) -> None:
+    class HalfDown(SqliteLimiter):
+        async def leave(self, key: str, slot: str) -> None:
+            raise StorageDown("The table does not answer.")
+
+    lines: list[str] = []
+    await counting.plan()
+    counting.limiter.close()
+    counting.limiter = HalfDown(counting.house.objects.folder / "half.db")
+    meter = Meter(
+        Plans(counting.house.objects), counting.limiter, counting.usage, log=lambda event, **_: lines.append(event)
+    )
+    async with meter.admitted(NAME, "", {}):
+        pass
+    assert lines == ["fault"]
+
+
+class TestPlans:
+    async def test_a_plan_is_remembered_for_a_minute_and_the_last_one_serves_when_storage_is_down(
+        self, house: House
+    ) -> None:
+        now = [0.0]
+        plans = Plans(house.objects, now=lambda: now[0])
+        await Tenants(house.objects).create("acme", plan="free")
+        first = await plans.of("acme")
+        await Tenants(house.objects).change("acme", plan="large")
+        assert await plans.of("acme") == first
+        now[0] = 61.0
+        second = await plans.of("acme")
+        assert second is not None
+        assert second != first
+
+        class Broken:
+            async def get(self, key: str) -> None:
+                raise StorageDown("S3 does not answer.")
+
+        now[0] = 200.0
+        plans._tenants = Tenants(Broken())  # type: ignore[arg-type]
+        assert await plans.of("acme") == second
+
+    async def test_memory_is_bounded(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("tenantry_gateway.meter.PLANS_KEPT", 1)
+        plans = Plans(house.objects)
+        for slug in ("acme", "beta"):
+            assert await plans.of(slug) is None
+
+
+async def test_a_previews_secrets_are_asked_for_as_such(house: House) -> None:
+    asked: list[tuple[Any, bool]] = []
+
+    async def secrets(name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> dict[str, str]:
+        asked.append((tuple(wanted), preview))
+        return {"KEY": "hush"}
+
+    house.extra["secrets"] = secrets
+    digest = await house.publish(manifest(tools=(tool("echo"),), secrets=("KEY",)), current=False, preview_until=9e9)
+    async with house.http() as http:
+        http.base_url = http.base_url.join(f"/v/{digest[:12]}/")
+        assert (await ask(http, "tools/call", {"name": "echo"})).status_code == 200
+    assert asked == [(("KEY",), True)]
+    assert house.runner.releases[0].secrets == {"KEY": "hush"}
