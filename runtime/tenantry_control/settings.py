@@ -21,7 +21,6 @@ class ControlSettings(BaseSettings):
     api_url: str = Field(default="http://localhost:8787/api", description="this API's own address, without /v1")
     publisher: str = Field(default="", description="ARN of the publisher function")
     secrets_key: str = Field(default="", description="ARN of the KMS key for secrets")
-    usage_table: str = Field(default="", description="DynamoDB table of usage and limits")
+    usage_table: str = Field(default="", description="DynamoDB table of usage")
     log_group: str = Field(default="", description="CloudWatch group of the gateway's log")
-    link_keys: str = Field(default="", description="kid:base64 of 32 bytes, comma-separated; the first signs")
     root_path: str = Field(default="", description="a prefix that the front door strips, such as /api")

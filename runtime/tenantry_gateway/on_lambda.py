@@ -13,8 +13,12 @@ from functools import cache
 from typing import Any
 
 from mangum import Mangum
+from tenantry_registry.dynamodb import Table
 from tenantry_registry.lambda_runner import LambdaRunner
+from tenantry_registry.limits_dynamodb import DynamoLimiter
 from tenantry_registry.objects_open import open_objects
+from tenantry_registry.secrets import Reader
+from tenantry_registry.usage_dynamodb import DynamoUsage
 
 from tenantry_gateway.app import create_app
 from tenantry_gateway.settings import GatewaySettings
@@ -26,7 +30,15 @@ def compose(settings: GatewaySettings) -> Handler:
     """The handler for these settings. Connects to nothing. Raises: PlatformError, as `create_app`."""
     objects = open_objects(settings.store, endpoint=settings.store_endpoint or None, region=settings.region)
     functions = {"public": settings.sandbox_public, "none": settings.sandbox_none}
-    app = create_app(objects=objects, runner=LambdaRunner(objects, functions=functions), settings=settings)
+    counting = settings.limits_table and settings.usage_table
+    app = create_app(
+        objects=objects,
+        runner=LambdaRunner(objects, functions=functions),
+        settings=settings,
+        secrets=Reader(objects, None).read,  # storage decrypts: the role may use the key of secrets
+        limiter=DynamoLimiter(Table(settings.limits_table, region=settings.region)) if counting else None,
+        usage=DynamoUsage(Table(settings.usage_table, region=settings.region)) if counting else None,
+    )
     return bridge(app, settings.base_path)
 
 

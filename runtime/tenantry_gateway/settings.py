@@ -37,6 +37,8 @@ class GatewaySettings(BaseSettings):
     seal_keys: str = Field(default="", description="kid:base64 of 32 bytes, comma-separated; the first seals")
     pointer_seconds: float = Field(default=2.0, description="how long a pointer is believed before it is read again")
     in_flight: int = Field(default=50, description="calls of one tenant at a time in one process")
+    limits_table: str = Field(default="", description="DynamoDB table of limits; nothing is counted without")
+    usage_table: str = Field(default="", description="DynamoDB table of usage; nothing is counted without")
     sandbox_public: str = Field(default="", description="ARN of the sandbox function with the open internet")
     sandbox_none: str = Field(default="", description="ARN of the sandbox function without any")
 
