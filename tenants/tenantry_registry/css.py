@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from tinycss2 import parse_component_value_list  # type: ignore[import-untyped]
 from tinycss2.tokenizer import _consume_ident, _consume_quoted_string, _consume_url  # type: ignore[import-untyped]
+
+REMEMBERED = 256  # style sheets, with their text: some megabytes
 
 STRING_IS_URL = frozenset({"url", "src", "image-set", "-webkit-image-set"})  # functions whose strings are URLs
 # Functions inside image-set() whose strings aren't: type("image/avif")
@@ -31,19 +34,26 @@ class Found:
     form: str
 
 
-def urls(css: str) -> list[Found]:
+def urls(css: str) -> tuple[Found, ...]:
     """Every URL that `css` (a style sheet or a list of declarations) refers to, in order.
 
-    `url()`, `src()`, `image-set()` strings and `@import` are loads; `@namespace` names are not.
+    `url()`, `src()`, `image-set()` strings and `@import` are loads; `@namespace` names are not. What was found in the
+    last sheets is remembered: a folder that is published again has mostly the same ones.
     """
-    if "(" not in css and "import" not in css.lower() and "\\" not in css:
-        return []
+    if not any(word in css.lower() for word in ("url(", "src(", "image-set(", "import", "\\")):
+        return ()
+    return _parsed(css)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _parsed(css: str) -> tuple[Found, ...]:
     starts = [0]
     position = css.find("\n")
     while position != -1:
         starts.append(position + 1)
         position = css.find("\n", position + 1)
-    return sorted(_walk(css, starts, parse_component_value_list(css), False), key=lambda found: found.start)
+    walked = _walk(css, starts, parse_component_value_list(css), False)
+    return tuple(sorted(walked, key=lambda found: found.start))
 
 
 def _walk(css: str, starts: list[int], nodes: Iterable[Any], strings: bool) -> Iterator[Found]:
