@@ -1,0 +1,72 @@
+"""`platform secrets`: what a plugin must know and nobody else may."""
+
+from __future__ import annotations
+
+from typing import IO
+
+import click
+
+from tenantry_cli import options
+
+
+@click.group("secrets")
+def command() -> None:
+    """Set, list and remove a plugin's secrets. Nothing can read one back but the plugin's own sandbox."""
+
+
+@command.command("set")
+@click.argument("plugin", metavar="TENANT/PLUGIN")
+@click.argument("name")
+@click.option("--previews", is_flag=True, help="Previews get it, too: they may be anybody's draft.")
+@click.option("--from-file", type=click.File("r"), help="Read the value from a file; - is standard input.")
+@options.to
+def put(plugin: str, name: str, previews: bool, from_file: IO[str] | None, to: str | None) -> None:
+    """Set NAME. The value is asked for, or read from a file: arguments end up in a shell's history."""
+    from tenantry_registry import names
+
+    from tenantry_cli.control import Control
+    from tenantry_cli.output import Terminal
+
+    full = names.parse(plugin)
+    value = from_file.read().removesuffix("\n") if from_file else click.prompt("Value", hide_input=True)
+    Control(to).put(f"/plugins/{full}/secrets/{name}", {"value": value, "previews": previews})
+    Terminal().step("set", name, f"for {full}", style="bold")
+
+
+@command.command("list")
+@click.argument("plugin", metavar="TENANT/PLUGIN")
+@options.to
+@options.as_json
+def every(plugin: str, to: str | None, as_json: bool) -> None:
+    """List the names of a plugin's secrets."""
+    from tenantry_registry import names
+
+    from tenantry_cli.control import Control
+    from tenantry_cli.output import Terminal
+
+    full, terminal = names.parse(plugin), Terminal()
+    found = Control(to).get(f"/plugins/{full}/secrets")
+    if as_json:
+        terminal.answer([one["name"] for one in found])
+        return
+    for one in found:
+        terminal.line(f"  {one['name']}")
+    if not found:
+        terminal.line(f"{full} has no secrets.")
+        terminal.next(f"platform secrets set {full} NAME")
+
+
+@command.command()
+@click.argument("plugin", metavar="TENANT/PLUGIN")
+@click.argument("name")
+@options.to
+def delete(plugin: str, name: str, to: str | None) -> None:
+    """Remove NAME, its older values too."""
+    from tenantry_registry import names
+
+    from tenantry_cli.control import Control
+    from tenantry_cli.output import Terminal
+
+    full = names.parse(plugin)
+    Control(to).delete(f"/plugins/{full}/secrets/{name}")
+    Terminal().step("removed", name, f"from {full}", style="bold")
