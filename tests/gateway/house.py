@@ -17,6 +17,7 @@ from tenantry_gateway.settings import GatewaySettings
 from tenantry_registry import links
 from tenantry_registry.manifest import ORIGIN, Manifest, WidgetEntry
 from tenantry_registry.names import Name
+from tenantry_registry.objects import ANY as ANY
 from tenantry_registry.objects import Kind
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.registry import Registry

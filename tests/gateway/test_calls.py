@@ -326,13 +326,13 @@ async def test_dynamic_resources_run_tenant_code(house: House, http: httpx.Async
 async def test_secrets_are_asked_for_by_name(house: House) -> None:
     wanted: list[Any] = []
 
-    async def secrets(name: Any, names: Any) -> dict[str, str]:
-        wanted.append((name, tuple(names)))
+    async def secrets(name: Any, names: Any, *, preview: bool = False) -> dict[str, str]:
+        wanted.append((name, tuple(names), preview))
         return {"KEY": "v"}
 
     house.extra["secrets"] = secrets
     await house.publish(manifest(secrets=("KEY",)))
     async with house.http() as http:
         await count(http)
-    assert wanted == [(NAME, ("KEY",))]
+    assert wanted == [(NAME, ("KEY",), False)]
     assert house.runner.releases[0].secrets == {"KEY": "v"}
