@@ -56,7 +56,7 @@ lock: ## resolve the dependencies again and write infra/locks/dev.txt
 
 .PHONY: docs
 docs: setup ## make the generated pages again: commands, settings, coverage
-	@.venv/bin/cog -r docs/cli.md docs/settings.md
+	@.venv/bin/cog -r docs/cli.md docs/settings.md && .venv/bin/python tests/house/coverage.py
 
 .PHONY: format
 format: setup ## put the source into the house's form

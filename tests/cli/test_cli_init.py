@@ -34,6 +34,7 @@ def test_a_template_publishes_clean_as_generated(kind: str, platform: Callable[.
     assert "my-plugin" not in "".join(p.read_text() for p in (here / "city-zoo").rglob("*") if p.is_file())
 
 
+@pytest.mark.row("O19")
 def test_the_react_template_is_built_by_npm_and_publishes_clean(platform: Callable[..., Any], here: Path) -> None:
     platform("init", "trip", "--template", "react")
     told = platform("check", "trip")
