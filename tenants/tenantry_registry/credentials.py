@@ -9,8 +9,6 @@ AWS SDKs reference guide: "Container credential provider".
 from __future__ import annotations
 
 import asyncio
-import http.client
-import ipaddress
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -74,6 +72,8 @@ class ContainerCredentials:
         return held
 
     def _fetch(self) -> Credentials:
+        import http.client  # here, since most functions have their keys in the environment and start cold
+
         secure = self._uri.scheme == "https"
         connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         connection = connect(self._uri.netloc, timeout=FETCH_SECONDS)
@@ -97,6 +97,8 @@ class ContainerCredentials:
 def _is_local(host: str) -> bool:
     if host == "localhost" or host in LINK_LOCAL:
         return True
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

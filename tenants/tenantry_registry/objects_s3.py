@@ -9,10 +9,8 @@ may not list the bucket, and means missing. Every request has a bounded time; wh
 from __future__ import annotations
 
 import asyncio
-import http.client
 import random
 import time
-import xml.etree.ElementTree as ET
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -106,10 +104,7 @@ class S3Objects:
             mode = "create"
         elif isinstance(expected, str):
             mode = {"e_tag": expected}
-        version = await self._put(key, data, mode, kind)
-        if version is None:
-            raise Conflict(f"{key} was changed by somebody else.")
-        return version
+        return _won(key, await self._put(key, data, mode, kind))
 
     async def delete(self, key: str, *, all_versions: bool = False) -> None:
         if all_versions:
@@ -179,6 +174,8 @@ class S3Objects:
 
         Always the first page: what was on it is gone the next time, and a marker that was deleted marks nothing.
         """
+        import xml.etree.ElementTree as ET  # here, since the gateway starts cold and never comes by
+
         path = self._prefix + check_key(key, folder=key.endswith("/"))
         before: set[tuple[str, str]] = set()
         while True:
@@ -205,6 +202,8 @@ class S3Objects:
         return await self._try(what, key, attempt)
 
     def _send(self, method: str, url: str, headers: dict[str, str]) -> bytes:
+        import http.client
+
         parts = urlsplit(url)
         connect = http.client.HTTPConnection if parts.scheme == "http" else http.client.HTTPSConnection
         connection = connect(parts.netloc, timeout=self._patience)
@@ -252,6 +251,12 @@ class S3Objects:
 
 class _Again(Exception):
     """A refusal that is worth another attempt."""
+
+
+def _won(key: str, version: str | None) -> str:
+    if version is None:
+        raise Conflict(f"{key} was changed by somebody else.")
+    return version
 
 
 def _reason(error: Exception) -> str:

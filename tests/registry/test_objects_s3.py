@@ -8,6 +8,7 @@ import time
 from datetime import UTC, datetime
 from typing import Any
 
+import httpx
 import pytest
 from tenantry_registry.credentials import fixed
 from tenantry_registry.errors import Conflict, StorageDown
@@ -220,3 +221,20 @@ async def test_signed_requests_name_the_bucket_the_prefix_and_the_role() -> None
 async def test_a_bucket_with_a_dot_is_reached_by_path() -> None:
     objects = S3Objects("my.data", credentials=fixed(Credentials("AKID", "s")), region="eu-west-2")
     assert (await objects.sign("a", Download(60))).url.startswith("https://s3.eu-west-2.amazonaws.com/my.data/a?")
+
+
+async def test_a_signed_upload_and_a_signed_download_work_against_a_server(moto: str) -> None:
+    objects = S3Objects(
+        "tenantry-tests", credentials=fixed(Credentials("k", "s")), region="eu-central-1", endpoint=moto, prefix="up"
+    )
+    form = await objects.sign("files/ü 1.csv", Upload(60, 10, "text/csv"))
+    async with httpx.AsyncClient() as client:
+        sent = await client.post(form.url, data=dict(form.fields), files={"file": b"12345"})
+        assert sent.status_code == 204
+        got = await client.get((await objects.sign("files/ü 1.csv", Download(60, "Käse.csv", "text/plain"))).url)
+    assert got.content == b"12345"
+    assert got.headers["content-disposition"] == "attachment; filename=\"K_se.csv\"; filename*=UTF-8''K%C3%A4se.csv"
+    assert got.headers["content-type"] == "text/plain"
+    stored = await objects.get("files/ü 1.csv")
+    assert stored is not None
+    assert stored.kind.content_type == "text/csv"
