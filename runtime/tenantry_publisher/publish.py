@@ -141,7 +141,7 @@ async def publish(
     Raises: RulesBroken; ContractBroken; PlatformError of every room on the way (`bundle.*`, `config.*`, `describe.*`,
     `sandbox.*`, `registry.*`); StorageDown, Conflict. The pointer is untouched then.
     """
-    registry, began = Registry(objects, now=now, base=base), now()
+    registry = Registry(objects, now=now, base=base)
     digest = bundles.digest(bundle)
     pointer = await registry.current(name)
     if pointer is not None and pointer.current == digest and set_current and pointer.state == "active":
