@@ -85,7 +85,7 @@ def mounted(gateway: Any, objects: Objects, runner: Runner, books: Books, *, ori
         return await work(objects=objects, runner=runner, name=name, job_id=job_id, base=base)
 
     publisher = LocalPublisher(carry_out)
-    settings = ControlSettings(mode="development", base=base, api_url=origin + PREFIX)
+    settings = ControlSettings(mode="development", base=base, origin=origin, scheme="http", api_url=origin + PREFIX)
     control = create_app(
         objects=objects,
         publisher=publisher,

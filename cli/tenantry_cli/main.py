@@ -30,6 +30,7 @@ COMMANDS = {  # name -> its one line in --help; the file is commands/{name}.py
     "usage": "Show what a tenant's plugins did and used.",
     "files": "List and revoke the files that a plugin's tools made.",
     "audit": "Show who changed what, when and from where.",
+    "submit": "Write what the directory's form asks for, and what is still missing.",
     "challenge": "Serve the token by which ChatGPT verifies a plugin's host.",
     "deploy": "Deploy the whole platform to AWS, or say what that would do.",
     "destroy": "Take a deployment down; its data stays unless told twice.",

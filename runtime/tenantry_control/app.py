@@ -8,6 +8,7 @@ from collections.abc import Callable
 from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel
 from tenantry_registry.audit import Audit
+from tenantry_registry.domains import Domains
 from tenantry_registry.issuers import Fetch, Issuers
 from tenantry_registry.objects import Objects
 from tenantry_registry.registry import Registry
@@ -55,12 +56,13 @@ def create_app(
     problems.install(app)
     desk = Tokens(objects, issuers=Issuers(fetch, clock=now), audience=settings.api_url, now=now)
     access, house, audit = Access(desk), Tenants(objects, now=now), Audit(objects, now=now)
+    domains = Domains(settings.origin, base=settings.base, scheme=settings.scheme)
     registry = Registry(objects, now=now, base=settings.base)
     v1 = APIRouter(prefix="/v1")
     v1.include_router(tenants.router(access, house, audit, usage))
     v1.include_router(tokens.router(access, desk, audit))
     v1.include_router(publishes.router(access, objects, house, publisher, audit, base=settings.base, now=now))
-    v1.include_router(releases.router(access, registry, audit, now=now))
+    v1.include_router(releases.router(access, registry, audit, domains, now=now))
     v1.include_router(secrets.router(access, drawer, house, audit))
     v1.include_router(files.router(access, objects, audit))
     v1.include_router(records.router(access, usage, audit, logs, now=now))

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from tenantry_registry.audit import Audit
+from tenantry_registry.domains import Domains
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.hosts import Place
 from tenantry_registry.names import Name
 from tenantry_registry.pointer import Pointer
 from tenantry_registry.prune import prune as prune_plugin
@@ -39,11 +41,14 @@ class PluginView(BaseModel):
     state: Literal["active", "suspended", "deleted"]
     current: str | None
     created: float
+    submitted: str | None = Field(description="the release whose contract the directory has scanned")
+    mcp_url: str
+    own_host: bool = Field(description="whether that host is this plugin's alone, as submitting needs")
     challenge: bool = Field(description="whether a domain challenge token is set")
     releases: list[ReleaseEntry]
 
     @classmethod
-    def of(cls, name: Name, pointer: Pointer) -> Self:
+    def of(cls, name: Name, pointer: Pointer, place: Place) -> Self:
         past = {entry.digest: entry.at for entry in pointer.history}
         digests = dict.fromkeys([*past, *pointer.previews, *pointer.yanked])
         return cls(
@@ -53,6 +58,9 @@ class PluginView(BaseModel):
             state=pointer.state,
             current=pointer.current,
             created=pointer.created,
+            submitted=pointer.submitted or None,
+            mcp_url=place.mcp_url,
+            own_host=place.own_host,
             challenge=bool(pointer.challenge),
             releases=[
                 ReleaseEntry(
@@ -85,7 +93,9 @@ class Pruned(BaseModel):
     objects: int
 
 
-def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[], float] = time.time) -> APIRouter:
+def router(
+    access: Access, registry: Registry, audit: Audit, domains: Domains, *, now: Callable[[], float] = time.time
+) -> APIRouter:
     """The routes of this noun."""
     routes = APIRouter(prefix="/plugins", tags=["releases"], responses=RESPONSES)
 
@@ -113,7 +123,7 @@ def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[]
             before={"current": before.current, "state": before.own} if before else None,
             after=after,
         )
-        return PluginView.of(name, await pointer(name))
+        return PluginView.of(name, await pointer(name), domains.place(name))
 
     @routes.get("/{tenant}", summary="List a tenant's plugins")
     async def plugins(tenant: TenantSlug, caller: Annotated[Caller, access.needs("read")]) -> list[PluginView]:
@@ -121,12 +131,12 @@ def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[]
         async for name in registry.plugins(tenant):
             current = await registry.current(name)
             if current is not None:
-                found.append(PluginView.of(name, current))
+                found.append(PluginView.of(name, current, domains.place(name)))
         return found
 
     @routes.get("/{tenant}/{plugin}", summary="Show a plugin and its releases")
     async def show(plugin: Plugin, caller: Annotated[Caller, access.needs("read")]) -> PluginView:
-        return PluginView.of(plugin, await pointer(plugin))
+        return PluginView.of(plugin, await pointer(plugin), domains.place(plugin))
 
     @routes.delete("/{tenant}/{plugin}", summary="Delete a plugin: it is served no more, its name is never given again")
     async def delete(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> PluginView:
@@ -170,6 +180,12 @@ def router(access: Access, registry: Registry, audit: Audit, *, now: Callable[[]
         before, found = await pointer(plugin), await known(plugin, digest)
         await registry.yank(plugin, found)
         return await record(caller, "release.yank", plugin, before, yanked=found)
+
+    @routes.post("/{tenant}/{plugin}/releases/{digest}/submit", summary="Mark the release that was submitted")
+    async def submit(plugin: Plugin, digest: Digest, caller: Annotated[Caller, access.needs("publish")]) -> PluginView:
+        before, found = await pointer(plugin), await known(plugin, digest)
+        await registry.submit(plugin, found)
+        return await record(caller, "release.submit", plugin, before, submitted=found)
 
     @routes.post("/{tenant}/{plugin}/prune", summary="Remove what can't be gone back to and no published URI needs")
     async def prune(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> Pruned:

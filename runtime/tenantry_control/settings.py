@@ -18,6 +18,8 @@ class ControlSettings(BaseSettings):
     store_endpoint: str = Field(default="", description="another S3 than AWS's")
     region: str = "us-east-1"
     base: str = Field(default="", description="the domain below which every plugin has its own host")
+    origin: str = Field(default="http://localhost:8787", description="where plugins are served in path form")
+    scheme: Literal["http", "https"] = "https"
     api_url: str = Field(default="http://localhost:8787/api", description="this API's own address, without /v1")
     publisher: str = Field(default="", description="ARN of the publisher function")
     secrets_key: str = Field(default="", description="ARN of the KMS key for secrets")

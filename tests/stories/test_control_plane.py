@@ -75,7 +75,7 @@ def test_a_platforms_day(platform_served: tuple[str, Desk], example: Callable[[s
     tenants["acme"]("rollback", "acme/hello", "--to", operator.api)
     assert said(origin, "acme/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "1 you"
     listed = tenants["acme"].json("releases", "acme/hello", "--to", operator.api)
-    assert {row["digest"]: row["current"] for row in listed} == {first: True, second: False}
+    assert {row["release"]: row["current"] for row in listed} == {first: True, second: False}
 
     # A broken release is refused in the terminal's words, and what is live stays live.
     server = hello / "server.py"
