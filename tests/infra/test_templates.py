@@ -145,7 +145,9 @@ def test_a_stage_elsewhere_names_the_api_to_the_edge_across_regions(dev: Any) ->
     (found,) = dev.resources("Edge", "AWS::CloudFront::Distribution").values()
     (api,) = [o for o in found["Properties"]["DistributionConfig"]["Origins"] if "CustomOriginConfig" in o]
     assert "execute-api.eu-central-1.amazonaws.com" in json.dumps(api["DomainName"])
-    replicas = [s["Properties"].get("ReplicaRegions") for s in dev.resources("Storage", "AWS::SecretsManager::Secret").values()]
+    replicas = [
+        s["Properties"].get("ReplicaRegions") for s in dev.resources("Storage", "AWS::SecretsManager::Secret").values()
+    ]
     assert [{"Region": "us-east-1"}] in replicas
 
 

@@ -64,9 +64,9 @@ class Templates:
         """The statements of the policy of the bucket named `bucket`."""
         template = self._templates[stack]
         for found in template["Resources"].values():
-            if found["Type"] == "AWS::S3::BucketPolicy":
-                if self.resolve(template, found["Properties"]["Bucket"]) == bucket:
-                    return list(self.resolve(template, found["Properties"]["PolicyDocument"]["Statement"]))
+            properties = found["Properties"]
+            if found["Type"] == "AWS::S3::BucketPolicy" and self.resolve(template, properties["Bucket"]) == bucket:
+                return list(self.resolve(template, properties["PolicyDocument"]["Statement"]))
         raise LookupError(bucket)
 
     def key_arn(self, stack: str, prefix: str) -> str:
@@ -109,7 +109,7 @@ def decide(
     *,
     principal: Mapping[str, str] | None = None,
 ) -> str:
-    """ "Allow", "Deny" (explicit) or "none". `principal`: {"AWS": arn} or {"Service": name}, for a resource's policy."""
+    """Allow, Deny (explicit) or none. `principal`, for a resource's policy: {"AWS": arn} or {"Service": name}."""
     given = {key.lower(): value for key, value in (context or {}).items()}
     answer = "none"
     for statement in statements:

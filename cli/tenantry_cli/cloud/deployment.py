@@ -23,7 +23,6 @@ from tenantry_cli.cloud.toolkit import EVENT, Toolkit
 from tenantry_cli.output import Terminal
 
 PARTS: Final = ("Storage", "Functions", "Edge", "Watch")
-CACHE: Final = Path(".build/zips")
 NO_TENANCY: Final = "Tenancy configuration is not supported"
 EMULATED: Final = "local"  # the stage whose functions are built for this machine
 
@@ -80,7 +79,7 @@ class Deployment:
         self.zone = zone.id if zone else ""
         folder = self.records.assemblies(self.wish.stage)
         with self.terminal.bar("building the functions"):
-            self.zips = self.toolkit.build(self.target, folder.parent / "zips", CACHE)
+            self.zips = self.toolkit.build(self.target, folder.parent / "zips", self.toolkit.cache)
         assembly = self._assembly(self._url())
         pairs = [
             {"stack": stack, "old": self.account.template(stack, region), "new": _template(assembly, stack)}

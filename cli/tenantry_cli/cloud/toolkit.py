@@ -53,6 +53,11 @@ class Toolkit:
     def cdk_script(self) -> Path:
         return self.folder / "node_modules" / "aws-cdk" / "bin" / "cdk"
 
+    @property
+    def cache(self) -> Path:
+        """Where built dependencies are kept, beside everything else that is built in a clone."""
+        return self.folder.parent / ".build" / "zips"
+
     def ready(self) -> bool:
         """Whether the CDK CLI is installed as the lock file says."""
         return self.cdk_script.exists()
@@ -102,20 +107,19 @@ class Toolkit:
 
     def cdk(self, arguments: Sequence[str], on_line: Callable[[str], None]) -> int:
         """Run the CDK CLI, handing over each line as it is written; returns its exit code."""
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [self._node, str(self.cdk_script), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
             env=self.environment, text=True, errors="replace",
-        )  # fmt: skip
-        assert process.stdout
-        try:
-            for line in _lines(process.stdout):
-                on_line(line)
-            return process.wait()
-        finally:
-            if process.poll() is None:  # Ctrl-C: CloudFormation goes on by itself
-                process.terminate()
-                process.wait()
+        ) as process:  # fmt: skip
+            assert process.stdout
+            try:
+                for line in _lines(process.stdout):
+                    on_line(line)
+                return process.wait()
+            finally:
+                if process.poll() is None:  # Ctrl-C: CloudFormation goes on by itself
+                    process.terminate()
 
     @property
     def _node(self) -> str:
