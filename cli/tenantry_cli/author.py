@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tenantry.download import DEVELOPMENT
 from tenantry_registry.names import Name
 from tenantry_registry.runners import Call, Release, Runner
 
@@ -44,6 +45,7 @@ class AuthorsRunner:
         return self._runners[python]
 
     def _as_here(self, release: Release) -> Release:
+        release = replace(release, env={**release.env, DEVELOPMENT: "1"})  # files of the local page are opened, too
         if release.name not in self._plugins:
             return release
         _, dotenv, required = self._plugins[release.name]
