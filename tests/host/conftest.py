@@ -104,7 +104,7 @@ def house() -> Iterator[House]:
         if takes(scope):
             return await host(scope, receive, send)
         request = Request(scope, receive)
-        parts = request.url.path.split("/")
+        parts = request.url.path.replace("/.well-known/oauth-protected-resource/", "/").split("/")
         plugin = made.plugins.get(parts[3]) if len(parts) > 4 and parts[1] == "t" else None
         answer = await plugin(request) if plugin else PlainTextResponse("There is nothing here.", 404)
         await answer(scope, receive, send)

@@ -42,9 +42,10 @@ class Person:
     def pane(self, name: str) -> Locator:
         """Open a pane of the inspector."""
         tab = self.page.get_by_role("tab", name=name)
-        if tab.get_attribute("aria-selected") != "true":
+        panel = self.page.get_by_role("tabpanel")
+        if tab.get_attribute("aria-selected") != "true" or not panel.is_visible():
             tab.click()
-        return self.page.get_by_role("tabpanel")
+        return panel
 
     def pane_quietly(self, name: str) -> Locator:
         """Open a pane although a dialog stands before it, as its keyboard shortcut would."""

@@ -108,7 +108,9 @@ class Scripted:
         elif method == "tools/list":
             plain = {"tools": self.tools}
         elif method == "resources/list":
-            plain = {"resources": [{k: v for k, v in r.items() if k != "text" and v is not None} for r in self.resources]}
+            plain = {
+                "resources": [{k: v for k, v in r.items() if k != "text" and v is not None} for r in self.resources]
+            }
         elif method == "resources/templates/list":
             plain = {"resourceTemplates": []}
         elif method == "prompts/list":

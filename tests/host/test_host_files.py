@@ -109,7 +109,12 @@ def test_a_file_parameter_reaches_the_tool_with_bytes_it_can_fetch(person: Perso
     def read(arguments: dict[str, Any]) -> dict[str, Any]:
         return result({"file": arguments["file"]})
 
-    schema = {"type": "object", "properties": {"file": {"$ref": "#/$defs/File"}, "note": {"type": "string"}}, "$defs": {"File": FILE}, "required": ["file"]}
+    schema = {
+        "type": "object",
+        "properties": {"file": {"$ref": "#/$defs/File"}, "note": {"type": "string"}},
+        "$defs": {"File": FILE},
+        "required": ["file"],
+    }
     meta = {"openai/fileParams": ["file"], "ui": {"resourceUri": "ui://widget/probe.html"}}
     probe.tool("read", read, inputSchema=schema, _meta=meta)
     person.open("probe")
@@ -145,9 +150,15 @@ def test_a_list_of_files_is_a_file_parameter_too(person: Person, probe: Scripted
 
 @pytest.mark.row("O11")
 def test_a_file_that_a_tool_returned_by_reference_has_a_url(person: Person, probe: Scripted, house: House) -> None:
-    reference = {"file_id": "made_1", "download_url": f"{house.origin}/_host/download/none/made.csv", "mime_type": "text/csv"}
+    reference = {
+        "file_id": "made_1",
+        "download_url": f"{house.origin}/_host/download/none/made.csv",
+        "mime_type": "text/csv",
+    }
     probe.handlers["look"] = lambda _: result({"report": reference})
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
     expect(widget.at("globals")).to_contain_text("made_1")
-    assert widget.call("getFileDownloadUrl", {"fileId": "made_1"})["value"] == {"downloadUrl": reference["download_url"]}
+    assert widget.call("getFileDownloadUrl", {"fileId": "made_1"})["value"] == {
+        "downloadUrl": reference["download_url"]
+    }

@@ -161,7 +161,9 @@ def test_history_is_mirrored_and_the_host_s_buttons_drive_it(person: Person, pro
 
 
 @pytest.mark.row("O20")
-def test_a_widget_that_reloads_itself_on_a_route_comes_back_there_with_its_state(person: Person, probe: Scripted) -> None:
+def test_a_widget_that_reloads_itself_on_a_route_comes_back_there_with_its_state(
+    person: Person, probe: Scripted
+) -> None:
     person.open("probe")
     widget = person.widget(person.run("look", {"a": 1})).ready()
     widget.call("setWidgetState", {"n": 1})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,20 +10,7 @@ from person import Person
 from playwright.sync_api import expect
 from scripted import Scripted
 
-GREEDY = """<!doctype html><title>Greedy</title><body><pre id=place>greedy</pre><pre id=got></pre>
-<script>
-const got = {};
-const show = () => { document.getElementById('got').textContent = JSON.stringify(got); };
-fetch('http://localhost:%PORT%/_host/download/none/x').then((r) => { got.files = r.status; show(); });
-fetch('https://api.zoo.example/x').then(() => { got.connect = 'ok'; show(); }, () => { got.connect = 'refused'; show(); });
-const img = new Image(); img.onload = () => { got.image = 'ok'; show(); }; img.onerror = () => { got.image = 'refused'; show(); };
-img.src = 'https://cdn.zoo.example/dot.svg';
-const frame = document.createElement('iframe'); frame.src = 'https://maps.zoo.example/'; document.body.append(frame);
-try { new Function('return 1')(); got.eval = 'ok'; } catch { got.eval = 'refused'; }
-try { const w = new Worker(URL.createObjectURL(new Blob(['postMessage(1)']))); w.onmessage = () => { got.worker = 'ok'; show(); }; w.onerror = () => { got.worker = 'refused'; show(); }; } catch { got.worker = 'refused'; }
-got.camera = document.featurePolicy?.allowsFeature('camera') ?? null;
-show();
-</script>"""
+GREEDY = (Path(__file__).parent / "widgets" / "greedy.html").read_text()
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="4" height="4"/>'
 OPENED = {
     "ui": {
@@ -46,7 +34,9 @@ ALIASED = {
 def greedy(person: Person, probe: Scripted, meta: dict[str, Any] | None) -> dict[str, Any]:
     """Open a widget that wants everything. Returns what it got."""
     routed = person.page.context
-    routed.route("https://api.zoo.example/**", lambda r: r.fulfill(body="1", headers={"Access-Control-Allow-Origin": "*"}))
+    routed.route(
+        "https://api.zoo.example/**", lambda r: r.fulfill(body="1", headers={"Access-Control-Allow-Origin": "*"})
+    )
     routed.route("https://cdn.zoo.example/**", lambda r: r.fulfill(body=SVG, content_type="image/svg+xml"))
     routed.route("https://maps.zoo.example/**", lambda r: r.fulfill(body="<p>map", content_type="text/html"))
     port = person.origin.rsplit(":", 1)[1]
@@ -119,7 +109,10 @@ def test_a_widget_has_an_origin_of_its_own_where_storage_works_and_the_host_is_o
     [
         ({"ui": {"domain": "https://zoo.example"}}, "https://zoo.example"),
         ({"openai/widgetDomain": "https://old.example"}, "https://old.example"),
-        ({"ui": {"domain": "https://zoo.example"}, "openai/widgetDomain": "https://old.example"}, "https://zoo.example"),
+        (
+            {"ui": {"domain": "https://zoo.example"}, "openai/widgetDomain": "https://old.example"},
+            "https://zoo.example",
+        ),
     ],
 )
 def test_the_domain_is_shown_and_a_missing_one_is_warned_about(

@@ -116,7 +116,9 @@ def test_state_is_set_at_once_kept_over_a_reload_and_its_own_message_s(person: P
 def test_of_structured_state_the_model_sees_its_own_part_only(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
-    widget.call("setWidgetState", {"modelContent": "chose-the-zebra", "privateContent": "hover-7", "imageIds": ["file_9"]})
+    widget.call(
+        "setWidgetState", {"modelContent": "chose-the-zebra", "privateContent": "hover-7", "imageIds": ["file_9"]}
+    )
     seen = person.pane("Model sees")
     expect(seen).to_contain_text("chose-the-zebra")
     expect(seen).to_contain_text("file_9")
@@ -156,11 +158,17 @@ def test_a_knob_changes_its_value_live_and_nothing_else(
 def test_a_phone_has_touch_a_safe_area_and_no_picture_in_picture(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
-    assert widget.globals()["userAgent"] == {"device": {"type": "desktop"}, "capabilities": {"hover": True, "touch": False}}
+    assert widget.globals()["userAgent"] == {
+        "device": {"type": "desktop"},
+        "capabilities": {"hover": True, "touch": False},
+    }
     assert widget.globals()["safeArea"] == {"insets": {"top": 0, "right": 0, "bottom": 0, "left": 0}}
     assert widget.globals()["view"] == {"mode": "inline", "params": None}
     person.knob("Device", "phone")
     expect(widget.at("globals")).to_contain_text("mobile")
-    assert widget.globals()["userAgent"] == {"device": {"type": "mobile"}, "capabilities": {"hover": False, "touch": True}}
+    assert widget.globals()["userAgent"] == {
+        "device": {"type": "mobile"},
+        "capabilities": {"hover": False, "touch": True},
+    }
     assert widget.globals()["safeArea"]["insets"]["top"] > 0
     assert widget.call("requestDisplayMode", {"mode": "pip"})["value"] == {"mode": "fullscreen"}

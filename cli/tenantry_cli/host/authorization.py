@@ -198,13 +198,15 @@ class Registration(ClientRegistrationEndpoint):
     def get_server_metadata(self) -> dict[str, Any]:
         return {}
 
+    def generate_client_info(self, request: Any) -> dict[str, Any]:
+        return {**super().generate_client_info(request), "token_endpoint_auth_method": "none"}
+
     def generate_client_secret(self, request: Any) -> str:
         return ""  # public clients only
 
     def save_client(self, info: dict[str, Any], metadata: dict[str, Any], request: Any) -> Client:
         client = Client(info, metadata)
         self.server.clients[client.id] = client
-        metadata["token_endpoint_auth_method"] = "none"
         return client
 
 

@@ -1,7 +1,11 @@
 """A picture of a widget as the page shows it: a headless Chromium opens the page's own link to one message.
 
 The page stores what the message holds (nothing is called again), a browser found on this machine opens
-`/?shot=ID`, and its PNG comes back. `capture` is also what `platform submit` uses, with a link that makes the call.
+`/?shot=ID`, and its PNG comes back. `capture` is also what `platform submit` uses, with a link that makes the call
+(`/?plugin=TENANT/PLUGIN&tool=NAME&arguments=JSON&bare`).
+
+How the browser knows when to look: it takes its picture at the page's load event, and the page holds that event back
+with an image that is not answered until the widget has drawn itself (`hold`).
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-device-scale-factor=2",
 )  # fmt: skip
 PATIENCE = 30.0  # seconds a browser may take
-SETTLE = 6000  # milliseconds of virtual time for the widget to draw itself
+HOLD = 15.0  # seconds that a page may hold back its picture
 KEPT = 16
 SIDES = range(50, 5001)  # pixels
 
@@ -43,11 +47,13 @@ class Screenshots:
     def __init__(self, browser: str | None = None) -> None:
         self._browser = browser
         self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._held: dict[str, asyncio.Event] = {}
 
     @property
     def routes(self) -> list[BaseRoute]:
         return [
             Route("/", self.create, methods=["POST"]),
+            Route("/hold/{key}", self.hold, methods=["GET", "POST"]),
             Route("/{id}", self.message),
             Route("/{id}.png", self.picture),
         ]
@@ -62,6 +68,17 @@ class Screenshots:
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return JSONResponse({"id": key})
+
+    async def hold(self, request: Request) -> Response:
+        """GET is answered once POST was made for the same key, or after `HOLD` seconds."""
+        event = self._held.setdefault(request.path_params["key"], asyncio.Event())
+        if request.method == "POST":
+            event.set()
+        else:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), HOLD)
+            self._held.pop(request.path_params["key"], None)
+        return Response(status_code=204)
 
     async def message(self, request: Request) -> Response:
         key = request.path_params["id"]
@@ -106,7 +123,7 @@ async def capture(link: str, *, width: int, height: int, browser: str | None = N
         picture = Path(folder) / "shot.png"
         process = await asyncio.create_subprocess_exec(
             program, *FLAGS, f"--user-data-dir={folder}/profile", f"--window-size={width},{height}",
-            f"--virtual-time-budget={SETTLE}", f"--screenshot={picture}", link,
+            f"--screenshot={picture}", link,
             stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:

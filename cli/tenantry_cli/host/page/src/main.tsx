@@ -1,13 +1,14 @@
 import { effect } from "@preact/signals";
 import { render } from "preact";
 import { readLink } from "./call/link";
-import type { Shot } from "./call/picture";
+import { holdPicture, type Shot } from "./call/picture";
 import { visibility } from "./mcp/tools";
 import { selected, turns } from "./state/conversation";
 import { knobs } from "./state/knobs";
 import { connection, follow, load, reconnectOnKnobs } from "./state/plugins";
 import { note } from "./state/log";
 import { PROXY } from "./widget/instance";
+import { instances } from "./widget/registry";
 import { App } from "./ui/App";
 import { Bare } from "./ui/Bare";
 import { start } from "./ui/Composer";
@@ -29,6 +30,17 @@ addEventListener("message", (event) => {
 });
 
 const link = readLink();
+if (link.bare) {
+  const letGo = holdPicture();
+  let gone = false;
+  effect(() => {
+    const instance = [...instances.value.values()][0];
+    const turn = instance?.turn.value;
+    if (gone || !instance?.loaded.value || !turn?.result) return;
+    gone = true;
+    letGo();
+  });
+}
 render(link.bare ? <Bare /> : <App />, document.getElementById("app")!);
 
 async function begin(): Promise<void> {

@@ -1,3 +1,4 @@
+import { newId } from "../json";
 import type { CallTurn } from "../state/conversation";
 import { knobs } from "../state/knobs";
 import { connection } from "../state/plugins";
@@ -10,6 +11,18 @@ export interface Shot {
   plugin: string;
   turn: CallTurn;
   knobs: typeof knobs.value;
+}
+
+const SETTLE = 500; // milliseconds a widget gets to draw what it was given
+
+/** Hold back the page's load event, at which a headless browser takes its picture. Returns what lets go of it. */
+export function holdPicture(): () => void {
+  const path = `/_host/screenshots/hold/${newId("hold")}`;
+  const image = new Image();
+  image.src = path;
+  image.hidden = true;
+  document.body.append(image);
+  return () => void setTimeout(() => void fetch(path, { method: "POST" }), SETTLE);
 }
 
 /** A PNG of the message's widget, taken by a browser on this machine. Raises: an Error that says why there is none. */

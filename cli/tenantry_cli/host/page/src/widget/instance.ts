@@ -35,6 +35,7 @@ export class Instance {
   readonly openIn = signal<string | null>(null);
   readonly problem = signal("");
   readonly ready = signal(false);
+  readonly loaded = signal(false);
   readonly modal = signal<Instance | null>(null);
   readonly frame = document.createElement("iframe");
   readonly width;
@@ -212,7 +213,8 @@ export class Instance {
         return;
       case "loaded":
         if (!data.alive) this.problem.value = "The widget navigated itself away. That is refused: widgets stay in their frame.";
-        else note({ direction: "from widget", name: "loaded", detail: {}, ms: performance.now() - this.#begun, turn: this.turnId });
+        this.loaded.value = data.alive;
+        if (data.alive) note({ direction: "from widget", name: "loaded", detail: {}, ms: performance.now() - this.#begun, turn: this.turnId });
         return;
       case "refused":
         note({ direction: "refused", name: data.reason, detail: { count: data.count, sample: data.sample }, turn: this.turnId });

@@ -1,0 +1,148 @@
+"""Signing in: challenges, a real OAuth flow against the development server, accounts and profiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from conftest import House
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+from person import Person
+from playwright.sync_api import Page, expect
+from scripted import Scripted, result
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+OAUTH = [{"type": "oauth2", "scopes": ["animals.read"]}]
+
+
+class Guarded(Scripted):
+    """A plugin behind sign-in: its tools ask, or (`locked`) everything does."""
+
+    locked = False
+    origin = ""
+    user: dict[str, Any] | None = None
+
+    @property
+    def resource(self) -> str:
+        return f"{self.origin}/t/test/{self.name}/mcp"
+
+    @property
+    def challenge(self) -> str:
+        where = f"{self.origin}/t/test/{self.name}/metadata"
+        return f'Bearer resource_metadata="{where}", scope="animals.read", error="invalid_token"'
+
+    async def check(self, request: Request) -> Response | None:
+        self.user = None
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if token:
+            async with httpx.AsyncClient() as client:
+                keys = (await client.get(f"{self.origin}/_host/oauth/jwks")).json()
+            try:
+                self.user = jwt.decode(token, KeySet.import_key_set(keys), algorithms=["ES256"]).claims
+            except JoseError:
+                return JSONResponse({}, 401, headers={"WWW-Authenticate": self.challenge})
+            assert self.user["aud"] == self.resource
+        if self.locked and self.user is None:
+            return JSONResponse({}, 401, headers={"WWW-Authenticate": self.challenge})
+        return None
+
+    async def __call__(self, request: Request) -> Response:
+        if request.url.path.endswith("/metadata") or "well-known" in request.url.path:
+            document = {
+                "resource": self.resource,
+                "authorization_servers": [f"{self.origin}/_host/oauth"],
+                "scopes_supported": ["animals.read"],
+            }
+            return JSONResponse(document, headers={"Access-Control-Allow-Origin": "*"})
+        return await super().__call__(request)
+
+
+@pytest.fixture
+def guarded(house: House) -> Guarded:
+    plugin = Guarded("guarded", title="Guarded")
+    plugin.origin = house.origin
+    plugin.protects = plugin.check
+
+    def secret(_: dict[str, Any]) -> dict[str, Any]:
+        if plugin.user is None:
+            return result(None, "Sign in first.", isError=True, _meta={"mcp/www_authenticate": [plugin.challenge]})
+        return result({"for": plugin.user["name"]})
+
+    def whoami(_: dict[str, Any]) -> dict[str, Any]:
+        assert plugin.user
+        return result({"id": plugin.user["sub"], "name": plugin.user["name"]})
+
+    plugin.tool("secret", secret, securitySchemes=OAUTH)
+    plugin.tool("whoami", whoami, securitySchemes=OAUTH, _meta={"openai/profile": True})
+    house.add(plugin)
+    return plugin
+
+
+def choose(popup: Page, who: str) -> None:
+    expect(popup.get_by_role("heading")).to_contain_text("Sign in to continue to Tenantry local host")
+    expect(popup.locator("main")).to_contain_text("animals.read")
+    popup.get_by_role("button", name=who).click()
+
+
+@pytest.mark.row("S05", "T02", "T06")
+def test_a_challenge_in_a_result_leads_to_sign_in_and_the_call_is_made_again(person: Person, guarded: Guarded) -> None:
+    person.open("guarded")
+    card = person.run("secret")
+    expect(card.get_by_role("heading", name="Connect your account")).to_be_visible()
+    with person.page.expect_popup() as popup:
+        card.get_by_role("button", name="Connect account").click()
+    choose(popup.value, "Ada Example")
+    expect(card).to_contain_text("Called secret")
+    expect(person.pane("Model sees")).to_contain_text("Ada Example")
+    account = person.page.get_by_role("region", name="Account").get_by_label("Signed in as")
+    expect(account.locator("option:checked")).to_have_text("Ada Example")
+    request = person.pane("Request")
+    expect(request).to_contain_text("authorization")
+
+
+@pytest.mark.row("T06", "S05")
+def test_two_accounts_are_kept_and_switched_between(person: Person, guarded: Guarded) -> None:
+    person.open("guarded")
+    account = person.page.get_by_role("region", name="Account")
+    for button, who in (("Sign in", "Ada Example"), ("Add", "Ben Example")):
+        with person.page.expect_popup() as popup:
+            account.get_by_role("button", name=button).click()
+        choose(popup.value, who)
+        expect(account.get_by_label("Signed in as").locator("option:checked")).to_have_text(who)
+    account.get_by_label("Signed in as").select_option("Ada Example")
+    expect(person.page.locator(".status[data-status=ready]")).to_be_visible()
+    person.run("secret")
+    expect(person.pane("Model sees")).to_contain_text("Ada Example")
+    account.get_by_label("Signed in as").select_option("Signed out")
+    expect(person.page.locator(".status[data-status=ready]")).to_be_visible()
+    expect(person.run("secret")).to_contain_text("Connect your account")
+
+
+def test_a_plugin_that_is_locked_whole_asks_before_anything_else(person: Person, guarded: Guarded) -> None:
+    guarded.locked = True
+    person.page.goto(f"{person.origin}/?plugin=test/guarded")
+    with person.page.expect_popup() as popup:
+        person.page.get_by_role("button", name="Connect account").click()
+    choose(popup.value, "Ben Example")
+    expect(person.page.locator(".status[data-status=ready]")).to_be_visible()
+    person.run("secret")
+    expect(person.pane("Model sees")).to_contain_text("Ben Example")
+
+
+def test_a_sign_in_that_is_denied_or_closed_changes_nothing(person: Person, guarded: Guarded) -> None:
+    person.open("guarded")
+    card = person.run("secret")
+    with person.page.expect_popup() as popup:
+        card.get_by_role("button", name="Connect account").click()
+    popup.value.get_by_role("button", name="Deny").click()
+    expect(person.page.get_by_text("Sign-in failed")).to_be_visible()
+    with person.page.expect_popup() as popup:
+        card.get_by_role("button", name="Connect account").click()
+    popup.value.get_by_role("button", name="Deny").wait_for()
+    popup.value.close()
+    expect(person.page.get_by_text("The sign-in window was closed")).to_be_visible()
+    expect(person.page.get_by_label("Signed in as").locator("option:checked")).to_have_text("Signed out")

@@ -1,0 +1,251 @@
+"""The page as a piece of software: screens, keyboard, links, tests to copy, hot reload, accessibility."""
+
+from __future__ import annotations
+
+import ast
+import json
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from conftest import HERE, House
+from person import Person
+from playwright.sync_api import Page, expect
+from scripted import Scripted, result
+
+AXE = HERE.parent.parent / "cli/tenantry_cli/host/page/node_modules/axe-core/axe.min.js"
+MARK = '<pre id="place">'
+
+
+def serious(page: Page) -> list[str]:
+    """What axe-core finds that is serious or worse, in the page itself (not inside widgets)."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run(document, { iframes: false })")
+    return [
+        f"{v['id']}: {node['html'][:160]} {node['failureSummary'][:300]}"
+        for v in found["violations"]
+        if v["impact"] in ("serious", "critical")
+        for node in v["nodes"]
+    ]
+
+
+@pytest.fixture
+def shown(person: Person, probe: Scripted) -> Person:
+    probe.instructions = "A plugin for looking at things."
+    probe.tool(
+        "write", annotations={"readOnlyHint": False, "destructiveHint": True, "openWorldHint": False}, title="Write"
+    )
+    probe.examples = [{"prompt": "Look at three things", "tool": "look", "arguments": {"count": 3}}]
+    person.open("probe")
+    return person
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_screen_is_free_of_serious_accessibility_faults(shown: Person, theme: str, shots: Path) -> None:
+    page = shown.page
+    if theme == "dark":
+        page.get_by_role("button", name="Dark theme").click()
+    assert serious(page) == []
+    page.screenshot(path=shots / f"welcome-{theme}.png")
+    shown.choose("look")
+    assert serious(page) == []
+    page.keyboard.press("Control+Enter")
+    shown.widget(page.get_by_role("article", name="Call of look")).ready()
+    shown.run("write", {"text": "hello"})
+    page.get_by_role("heading", name="Allow Write?").wait_for()
+    page.screenshot(path=shots / f"conversation-{theme}.png")
+    for tab in page.get_by_role("tab").all():
+        name = tab.get_attribute("title")
+        assert name
+        shown.pane(name)
+        assert serious(page) == [], name
+        page.screenshot(path=shots / f"pane-{name.lower().replace(' ', '-')}-{theme}.png")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 800), (360, 740)])
+def test_narrow_windows_keep_everything_in_reach(
+    person: Person, probe: Scripted, shots: Path, width: int, height: int
+) -> None:
+    page = person.page
+    page.set_viewport_size({"width": width, "height": height})
+    person.open("probe")
+    if width <= 760:
+        page.get_by_role("button", name="Tools").click()
+    person.choose("look")
+    page.get_by_role("button", name="Run").click()
+    person.widget().ready()
+    page.screenshot(path=shots / f"narrow-{width}.png")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    expect(person.pane("Model sees")).to_be_visible()
+    assert serious(page) == []
+    page.get_by_role("tab", name="Model sees").click()
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+
+
+def test_the_keyboard_reaches_tools_panes_and_leaves_fullscreen(shown: Person) -> None:
+    page, keys = shown.page, shown.page.keyboard
+    page.get_by_role("searchbox", name="Search tools").focus()
+    keys.type("look")
+    keys.press("Tab")
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="Look")).to_be_visible()
+    keys.press("Control+Enter")
+    widget = shown.widget().ready()
+    page.get_by_role("tab", name="Model sees").focus()
+    keys.press("ArrowDown")
+    expect(page.get_by_role("tab", name="Widget gets")).to_be_focused()
+    expect(page.get_by_role("tabpanel")).to_contain_text("Host context")
+    page.get_by_role("button", name="Fullscreen").press("Enter")
+    expect(widget.at("globals")).to_contain_text('"displayMode":"fullscreen"')
+    keys.press("Escape")
+    expect(widget.at("globals")).to_contain_text('"displayMode":"inline"')
+
+
+def test_an_example_is_one_click(shown: Person, probe: Scripted) -> None:
+    shown.page.get_by_role("button", name="Look at three things").click()
+    expect(shown.page.get_by_text("Called Look")).to_be_visible()
+    assert shown.says() == ["Look at three things"]
+    assert probe.calls[-1]["arguments"] == {"count": 3}
+
+
+def test_a_link_makes_the_same_call_again_once(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    card = person.run("look", {"a": [1, "x"]})
+    card.get_by_role("button", name="Copy link to this call").click()
+    link: str = person.page.evaluate("navigator.clipboard.readText()")
+    assert link == f"{person.origin}/?" + urlencode(
+        {"tool": "look", "arguments": '{"a":[1,"x"]}', "plugin": "test/probe"}
+    )
+    person.page.get_by_role("button", name="New conversation").click()
+    person.page.goto(link)
+    expect(person.page.get_by_text("Called Look")).to_be_visible()
+    assert [c["arguments"] for c in probe.calls] == [{"a": [1, "x"]}] * 2
+    person.page.reload()
+    expect(person.page.get_by_text("Called Look")).to_be_visible()
+    assert len(probe.calls) == 2
+
+
+def test_a_call_is_copied_as_a_test_that_python_understands(person: Person, probe: Scripted) -> None:
+    answer: dict[str, Any] = {
+        "names": ["zèbra", 'quo"te'],
+        "n": 1.5,
+        "yes": True,
+        "none": None,
+        "deep": [{"k": []}] * 9,
+    }
+    probe.handlers["look"] = lambda _: result(answer)
+    person.open("probe")
+    card = person.run("look", {"count": 3, "flag": False})
+    card.get_by_role("button", name="Copy as pytest").click()
+    expect(person.page.get_by_text("Test copied")).to_be_visible()
+    source: str = person.page.evaluate("navigator.clipboard.readText()")
+    tree = ast.parse(source)
+    literals = [ast.literal_eval(n) for n in ast.walk(tree) if isinstance(n, ast.Dict)]
+    assert answer in literals
+    assert {"count": 3, "flag": False} in literals
+    assert "async def test_look()" in source
+    assert "assert not result.is_error" in source
+
+
+def test_a_saved_change_shows_in_the_widget_within_a_second_and_keeps_its_state(
+    person: Person, probe: Scripted, house: House, probe_html: str
+) -> None:
+    person.open("probe")
+    card = person.run("look", {"a": 1})
+    widget = person.widget(card).ready()
+    widget.call("setWidgetState", {"page": 4})
+    widget.call("notifyIntrinsicHeight", 500)
+    height = card.locator(".widget-stage").bounding_box()
+    meta = probe.resources[0]["_meta"]
+    probe.widget("ui://widget/probe.v2.html", probe_html.replace(MARK, '<h1 id="new">Second edition</h1>' + MARK), meta)
+    probe.tools[0]["_meta"] = {"ui": {"resourceUri": "ui://widget/probe.v2.html"}}
+    began = time.monotonic()
+    house.released(probe)
+    expect(widget.at("new")).to_have_text("Second edition")
+    assert time.monotonic() - began < 2  # a second on an idle machine; two shards share this one
+    assert widget.ready().globals()["widgetState"] == {"page": 4}
+    assert widget.globals()["toolOutput"] == {"a": 1}
+    assert card.locator(".widget-stage").bounding_box() == height
+    assert len(probe.calls) == 1
+
+
+def test_an_edit_that_changes_no_widget_leaves_it_alone(person: Person, probe: Scripted, house: House) -> None:
+    person.open("probe")
+    widget = person.widget(person.run("look")).ready()
+    widget.at("url").fill("typed by hand")
+    probe.tool("brand_new")
+    house.released(probe)
+    expect(person.page.get_by_role("list", name="Tools", exact=True)).to_contain_text("brand_new")
+    assert widget.at("url").input_value() == "typed by hand"
+
+
+def test_a_screenshot_of_the_widget_is_saved(person: Person, probe: Scripted, shots: Path) -> None:
+    person.open("probe")
+    card = person.run("look", {"shown": "in the picture"})
+    person.widget(card).ready()
+    with person.page.expect_download(timeout=60_000) as download:
+        card.get_by_role("button", name="Screenshot of the widget").click()
+    assert download.value.suggested_filename == "look.png"
+    saved = shots / "widget.png"
+    download.value.save_as(saved)
+    data = saved.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert int.from_bytes(data[16:20]) == 2 * (768 + 32)  # twice the density
+    assert len(set(data)) > 50
+    assert len(probe.calls) == 1
+
+
+def test_the_request_is_shown_and_copied_as_curl(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    person.run("look", {"a": 1})
+    expect(person.page.get_by_text("Called Look")).to_be_visible()
+    request = person.pane("Request")
+    expect(request).to_contain_text("mcp-protocol-version")
+    expect(request).to_contain_text("openai/locale")
+    request.get_by_role("button", name="Copy as curl").click()
+    copied: str = person.page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(f"curl '{person.origin}/t/test/probe/mcp'")
+    body = json.loads(copied.split("-d '")[1].rstrip("'"))
+    assert body["params"]["name"] == "look"
+
+
+def test_several_plugins_are_switched_between_and_keep_their_conversations(
+    person: Person, probe: Scripted, house: House
+) -> None:
+    second = house.add(Scripted("second", title="Second"))
+    second.tool("hello", title="Hello")
+    person.open("probe")
+    person.run("look")
+    expect(person.page.get_by_text("Called Look")).to_be_visible()
+    picker = person.page.get_by_label("Plugin", exact=True)
+    picker.select_option("Second · test")
+    expect(person.page.get_by_text("Try Hello")).to_be_visible()
+    picker.select_option("Probe · test")
+    expect(person.page.get_by_text("Called Look")).to_be_visible()
+
+
+def test_a_plugin_that_does_not_answer_is_said_so_and_tried_again(person: Person, house: House) -> None:
+    plugin = house.add(Scripted("down"))
+    plugin.tool("up")
+
+    async def fail(_: object) -> object:
+        from starlette.responses import PlainTextResponse
+
+        return PlainTextResponse("out of order", 503)
+
+    plugin.protects = fail
+    person.page.goto(f"{person.origin}/?plugin=test/down")
+    expect(person.page.get_by_role("alert")).to_contain_text("The plugin does not answer")
+    plugin.protects = None
+    person.page.get_by_role("button", name="Try again").click()
+    expect(person.page.get_by_text("Try up")).to_be_visible()
+
+
+def test_nothing_is_asked_of_anybody_else(person: Person, probe: Scripted) -> None:
+    hosts: set[str] = set()
+    person.page.context.on("request", lambda r: hosts.add(r.url.split("/")[2].rsplit(":", 1)[0]))
+    person.open("probe")
+    person.widget(person.run("look")).ready()
+    assert hosts <= {"localhost", "proxy.localhost", "probe-test.widgets.localhost", ""}
