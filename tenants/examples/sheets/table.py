@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import statistics
+from collections import Counter
 from typing import Any
 
 BARS = 12  # of a column's histogram
@@ -65,8 +66,8 @@ def bars(cells: list[str]) -> list[dict[str, Any]]:
         for value in numbers:
             counts[min(BARS - 1, int((value - low) / width))] += 1
         return [{"label": f"from {low + i * width:g}", "count": count} for i, count in enumerate(counts)]
-    commonest = sorted(set(given), key=lambda value: -given.count(value))[:COMMONEST]
-    return [{"label": value[:40], "count": given.count(value)} for value in commonest]
+    commonest = Counter(given).most_common(COMMONEST)
+    return [{"label": value[:40], "count": count} for value, count in commonest]
 
 
 def report(columns: list[dict[str, Any]]) -> bytes:
