@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import IO, Any, Final
 
 from tenantry_registry.runner_wire import REPLY_BYTES, decode, encode
@@ -28,7 +29,9 @@ REPLY: Final = 0
 PUT: Final = 1
 KEPT_BYTES: Final = 65_536  # of each stream of a worker that died
 START_SECONDS: Final = 20.0  # for an interpreter to come up on a machine that is busy
-LEAVE_SECONDS: Final = 2.0  # for a worker to end by itself when it is no longer needed
+LEAVE_SECONDS: Final = 5.0  # for a worker to end by itself when it is no longer needed
+PROCESSES: Final = 64  # that a call may have beside its worker: a pool of them, but no fork bomb
+WATCH_SECONDS: Final = 0.1  # between two counts: a fork bomb makes some hundred processes meanwhile
 # Runs before anything else in the worker: find the sandbox package, and leave no trace of where it was found.
 BOOT: Final = """
 import sys
@@ -74,6 +77,7 @@ class Worker:
     used: float = 0.0
     seq: int = 0
     words: tuple[str, str] = ("", "")
+    crowded: bool = False
     watch: asyncio.Task[int] = field(init=False)
 
     @classmethod
@@ -130,6 +134,7 @@ class Worker:
         """
         self.seq += 1
         data = encode({**event, "seq": self.seq})
+        guard = None if self.launch.debug else asyncio.ensure_future(self._guard())
         try:
             async with asyncio.timeout(seconds):
                 await self._send(REPLY, data)
@@ -148,11 +153,20 @@ class Worker:
             ) from error
         except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
             await self.kill()
+            if self.crowded:
+                raise self._last_words(
+                    "sandbox.crashed",
+                    f"The tool started more than {PROCESSES} processes and was stopped.",
+                    "Start fewer at a time.",
+                ) from error
             raise self._last_words(
                 "sandbox.crashed",
                 f"The plugin's process ended ({_how(self.process.returncode)}) before it answered.",
                 "Its last words are in the log.",
             ) from error
+        finally:
+            if guard is not None:
+                guard.cancel()
         reply = decode(body)
         if reply.pop("seq", None) != self.seq:
             raise self._last_words("sandbox.crashed", "The plugin answered a question that was not asked.", "")
@@ -164,13 +178,7 @@ class Worker:
 
     async def kill(self) -> None:
         """End it and everything that it started, now."""
-        below = [*self._below()] if self.process.returncode is None else []
-        for pid in (self.process.pid, *below):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if not self.launch.debug:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+        self._slay()
         await self.watch
         self.words = (self.said(0), self.said(1))
         self.sock.close()
@@ -191,6 +199,23 @@ class Worker:
 
     def _last_words(self, code: str, message: str, hint: str) -> SandboxError:
         return SandboxError(code, message, hint, stdout=self.said(0), stderr=self.said(1))
+
+    def _slay(self) -> None:
+        below = [*self._below()] if self.process.returncode is None else []
+        for pid in (self.process.pid, *below):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not self.launch.debug:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+    async def _guard(self) -> None:
+        """Kill a fork bomb while it is small. No limit of the kernel's binds root, nor counts one sandbox alone."""
+        while not self.crowded:
+            await asyncio.sleep(WATCH_SECONDS)
+            if len([*islice(self._below(), PROCESSES + 1)]) > PROCESSES:
+                self.crowded = True
+                self._slay()
 
     def _gone(self, watch: asyncio.Task[int]) -> None:
         """The process has ended; a child of it may still hold the socket, so that no end of file would come."""
@@ -221,43 +246,39 @@ class Worker:
         """The processes that the worker has started, and theirs. In a namespace, all but its init and the worker."""
         found = _children(self.process.pid)
         if self.launch.namespaced:
-            inits = [*found]
-            workers = [pid for init in inits for pid in _children(init)]
+            workers = [pid for init in found for pid in _children(init)]
             yield from workers[1:]  # adopted by the namespace's init
-            found = _children(workers[0]) if workers else iter(())
+            found = [child for worker in workers[:1] for child in _children(worker)]
         for pid in found:
             yield pid
             yield from _descendants(pid)
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    for child in _children(pid):
-        yield child
-        yield from _descendants(child)
+    """All below a process. Without recursion: a chain of forks may be longer than Python's stack is deep."""
+    left = [pid]
+    while left:
+        for child in _children(left.pop()):
+            yield child
+            left.append(child)
 
 
-def _children(pid: int) -> Iterator[int]:
+def _children(pid: int) -> list[int]:
     """The children of all threads of a process (proc(5), /proc/pid/task/tid/children). None where there is no /proc."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return
-    for thread in threads:
-        try:
-            with open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
-                children = file.read()
-        except OSError:  # the thread has ended
-            continue
-        yield from map(int, children.split())
+    children = b""
+    with suppress(OSError):  # it has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
+                children += file.read()
+    return [*map(int, children.split())]
 
 
 def _state(pid: int) -> str:
     """One letter of proc(5); "Z" too for a process that is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b") ")[2][:1].decode()
-    except OSError:
-        return "Z"
+    state = b"Z"
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        state = file.read().rpartition(b") ")[2][:1]
+    return state.decode()
 
 
 def _discard(files: Iterable[IO[bytes]], scratch: str) -> None:

@@ -186,6 +186,7 @@ def say(kind, data):
         'say(0, b"{\\"protocol\\": 1, \\"result\\": {}, \\"seq\\": 99}")',
         'say(1, b"{\\"id\\": \\"nowhere\\", \\"size\\": 1}")',
         'say(1, b"no json")',
+        'say(1, b"{\\"id\\": \\"f1\\", \\"size\\": 21000000}")',
         'os.write(the_socket(), struct.pack(">BI", 0, 4_000_000_000))',
         "os.close(the_socket())",
         "os.close(1)",
@@ -196,7 +197,7 @@ async def test_a_hostile_answer_is_no_answer_and_ends_the_worker(runner: Process
         f"{SOCKET}\n{ECHO}\ndef lie(call, session):\n    {lie}\n    return {{}}\nplugin = Plugin(lie=lie, echo=echo)"
     )
     with pytest.raises(SandboxError) as crashed:
-        await runner.call(release, calling("lie"))
+        await runner.call(release, calling("lie", (slot("f1"),)))
     assert crashed.value.code == "sandbox.crashed"
     assert (await works(runner, release))["cold"] is True
 
@@ -350,9 +351,14 @@ def zombie(call, session):
     return {"result": {}}
 def crash(call, session):
     if os.fork() == 0:
+        os.fork()
         time.sleep(60)
     os._exit(1)
-plugin = Plugin(stay=stay, zombie=zombie, crash=crash, echo=echo)
+def family(call, session):
+    if os.fork() == 0:
+        os.fork()
+    time.sleep(60)
+plugin = Plugin(stay=stay, zombie=zombie, crash=crash, family=family, echo=echo)
 """
 
 
@@ -370,6 +376,14 @@ async def test_a_fork_that_outlives_its_call_is_killed(runner: ProcessRunner, pu
     assert (await works(runner, release))["cold"] is True
     await runner.aclose()
     assert ended(left)
+
+
+async def test_a_slow_tool_is_killed_with_its_children_and_theirs(runner: ProcessRunner, publish) -> None:
+    release = await publish(ECHO + ORPHAN, timeout=0.5)
+    with pytest.raises(SandboxError) as late:
+        await runner.call(release, calling("family"))
+    assert late.value.code == "sandbox.timeout"
+    await works(runner, release)
 
 
 async def test_a_child_that_has_ended_costs_nothing(runner: ProcessRunner, publish) -> None:
@@ -415,3 +429,23 @@ async def test_notifications_come_in_order_and_are_bounded(runner: ProcessRunner
     counted = (await runner.call(release, calling("count")))["notifications"]
     assert [note["params"]["progress"] for note in counted] == list(range(1_000))
     assert "notifications" not in await runner.call(release, calling("shout"))
+
+
+async def test_a_fork_bomb_is_stopped_while_it_is_small(runner: ProcessRunner, publish) -> None:
+    release = await publish(
+        ECHO
+        + """
+import os, time
+def bomb(call, session):
+    for _ in range(200):  # each the child of the one before: a chain that no recursion could follow
+        if os.fork():
+            break
+    time.sleep(60)
+plugin = Plugin(bomb=bomb, echo=echo)
+""",
+        timeout=20,
+    )
+    with pytest.raises(SandboxError, match="more than 64 processes") as crashed:
+        await runner.call(release, calling("bomb"))
+    assert crashed.value.code == "sandbox.crashed"
+    await works(runner, release)
