@@ -14,6 +14,7 @@ from typing import Any
 
 from tenantry_control.logs import FileLogs
 from tenantry_registry.limits_sqlite import SqliteLimiter
+from tenantry_registry.links import ensure as ensure_links
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.runners import Runner
@@ -62,13 +63,14 @@ def token_file(store: str) -> Path:
 
 
 async def operator_token(objects: Objects, store: str) -> Path:
-    """Make sure that there is an operator's token and that this store accepts it; returns its file."""
+    """Make sure that this store has its keys and accepts an operator's token; returns that token's file."""
     file = token_file(store)
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w") as out:
             out.write(f"tno_{secrets.token_urlsafe(32)}\n")
+    await ensure_links(objects)
     await Tokens(objects).ensure(file.read_text().strip())
     return file
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.links import ensure as ensure_links
 from tenantry_registry.names import Name
 
 from tenantry_cli import store as stores
@@ -48,6 +49,7 @@ class Development:
         listener = bind(self.host, self.port)
         address = Address(listener.getsockname()[1])
         with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
+            await ensure_links(objects)
             self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
             self.calls = Calls(self.terminal)
             self.machine = Machine(objects, self.runner, address, stores.cache_of(self.store), log=self.calls)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ from tenantry_cli.control_plane import PREFIX, Books, mounted, operator_token
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
 from tenantry_cli.server import serving, stop_signal
+
+TIDY_SECONDS = 3600  # between two rounds of removing old files
 
 
 @dataclass
@@ -57,7 +60,9 @@ class Hosting:
                 )
                 async with serving(app, listener):
                     self.ready(machine, token)
+                    tidying = asyncio.create_task(tidy(objects))
                     await stop.wait()
+                    tidying.cancel()
                 await publisher.aclose()
             finally:
                 await runner.aclose()
@@ -95,6 +100,20 @@ async def published(objects: Objects) -> list[Name]:
         _, tenant, file = listed.key.split("/", 2)
         names.append(Name(tenant, file.removesuffix(".json")))
     return names
+
+
+async def tidy(objects: Objects) -> None:
+    """Every hour, remove files that their plan's days are over for: on S3 a lifecycle rule does it."""
+    from tenantry_registry import files
+    from tenantry_registry.plans import DEFAULT, plan
+    from tenantry_registry.tenants import Tenants
+
+    while True:
+        for name in await published(objects):
+            tenant = await Tenants(objects).find(name.tenant)
+            days = (tenant.allows() if tenant else plan(DEFAULT)).file_days
+            await files.expire(objects, name, days * 86_400)
+        await asyncio.sleep(TIDY_SECONDS)
 
 
 class OneTenant:

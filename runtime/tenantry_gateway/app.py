@@ -63,6 +63,7 @@ def create_app(
     registry = Registry(objects)
     links = Links(objects)
     write = log or Log()
+    meter = Meter(Plans(objects), limiter, usage, log=write) if limiter and usage else None
     desk = Desk(
         objects=objects,
         runner=runner,
@@ -70,12 +71,12 @@ def create_app(
         seal=Seal(settings.keys(local=local)),
         log=write,
         flights=Flights(settings.in_flight),
-        attachments=Attachments(objects, links, domains),
+        attachments=Attachments(objects, links, domains, meter),
         answers=Answers(),
         widget_of=registry.widget,
         authenticate=authenticate or Door(Issuers(on_this_machine if local else over_the_network), secrets),
         secrets=secrets,
-        meter=Meter(Plans(objects), limiter, usage, log=write) if limiter and usage else None,
+        meter=meter,
     )
     web = Web(
         desk,

@@ -21,6 +21,7 @@ from tenantry_registry.manifest import ORIGIN
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Kind, Objects
 
+from tenantry_gateway.meter import Meter
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import User
 
@@ -31,9 +32,10 @@ KIND: Final = "application/octet-stream"  # of a file whose type nobody said
 
 
 class Attachments:
-    """Slots, files and links in `objects`."""
+    """Slots, files and links in `objects`. `meter` says whether there is room for another file."""
 
-    def __init__(self, objects: Objects, links: Links, domains: Domains) -> None:
+    def __init__(self, objects: Objects, links: Links, domains: Domains, meter: Meter | None = None) -> None:
+        self._meter = meter
         self._objects = objects
         self._links = links
         self._domains = domains
@@ -48,7 +50,7 @@ class Attachments:
     ) -> dict[str, str]:
         """Make files of the slots that the reply says were used; returns placeholder -> signed link.
 
-        Raises: PlatformError `file.lost`; StorageDown."""
+        Raises: PlatformError `file.lost`, `file.quota`; StorageDown."""
         offered = {slot["id"]: slot["key"] for slot in slots}
         links = {}
         for file in made:
@@ -56,6 +58,8 @@ class Attachments:
             stored = await self._objects.get(offered[file_id]) if file_id in offered else None
             if stored is None:
                 raise PlatformError("file.lost", "A file that the tool made did not arrive.", "Call it again.")
+            if self._meter is not None:
+                await self._meter.room(site.name, len(stored.data))
             clean = files.clean_name(filename)
             kind = Kind(str(file.get("mime_type") or KIND)[:255])
             await self._objects.put_once(files.file_key(site.name, file_id, clean), stored.data, kind)
@@ -64,7 +68,11 @@ class Attachments:
         return links
 
     async def offload(self, site: Site, user: User | None, data: bytes, mime: str, filename: str) -> dict[str, Any]:
-        """Keep `data` as a file; the resource_link that stands for it. Raises: StorageDown."""
+        """Keep `data` as a file; the resource_link that stands for it.
+
+        Raises: PlatformError `file.quota`; StorageDown."""
+        if self._meter is not None:
+            await self._meter.room(site.name, len(data))
         file_id = files.new_id(user)
         await self._objects.put_once(files.file_key(site.name, file_id, filename), data, Kind(mime))
         return {

@@ -98,6 +98,28 @@ class Meter:
                 except StorageDown as error:  # the slot's lease ends by itself
                     self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
 
+    async def room(self, name: Name, size: int) -> None:
+        """Room for a file of `size` bytes, which lives for its plan's days. Raises: PlatformError `file.quota`.
+
+        The bucket holds the plan's bytes and refills in the time that files live: at no moment is more than that kept.
+        """
+        plan = await self._plans.of(name.tenant)
+        if plan is None:
+            return
+        life = plan.file_days * 86_400
+        rate = Rate(plan.file_bytes * 60 / life, burst=life)
+        try:
+            wait = await self._limiter.take(f"files/{name}", rate, amount=size)
+        except StorageDown as error:
+            self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
+            return
+        if wait:
+            raise PlatformError(
+                "file.quota",
+                f"This plugin keeps as many bytes of files as its plan allows ({plan.file_bytes:,}).",
+                f"They go by themselves after {plan.file_days} days.",
+            )
+
     async def used(self, name: Name, tool: str, *, failed: bool, ms: float, size: int) -> None:
         """Add a call to the day's usage. Never raises: a call that was made is answered."""
         try:

@@ -99,6 +99,7 @@ class Line:
         self.timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._cut)
         self.timer.daemon = True
         self.socket: socket.socket | None = None
+        self.response: http.client.HTTPResponse | None = None  # keeps the socket open until it is closed itself
         self.timer.start()
 
     def left(self) -> float:
@@ -109,6 +110,8 @@ class Line:
 
     def close(self) -> None:
         self.timer.cancel()
+        if self.response is not None:
+            self.response.close()
         if self.socket is not None:
             self.socket.close()
 
@@ -130,7 +133,7 @@ class Fetcher:
         for _ in range(REDIRECTS + 1):
             line = Line(deadline)
             try:
-                response = self._get(url, line)
+                response = line.response = self._get(url, line)
                 if response.status in {301, 302, 303, 307, 308}:
                     url = urljoin(url, response.headers.get("Location", ""))
                     line.close()
@@ -160,6 +163,10 @@ class Fetcher:
         connection.default_port = 443 if secure else 80  # it stays out of the Host header then
         connection.sock = line.socket
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        return self.send(connection, target)
+
+    def send(self, connection: http.client.HTTPConnection, target: str) -> http.client.HTTPResponse:
+        """Ask for `target` over a checked connection; the platform's own fetching adds its form and headers here."""
         connection.request("GET", target, headers={"Accept": "*/*", "Accept-Encoding": "identity"})
         return connection.getresponse()
 

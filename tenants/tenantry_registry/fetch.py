@@ -29,20 +29,15 @@ class Documents(Fetcher):
     form: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def request(self, connection: http.client.HTTPConnection, url: str) -> http.client.HTTPResponse:
-        parts = urlsplit(url)
-        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    def send(self, connection: http.client.HTTPConnection, target: str) -> http.client.HTTPResponse:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", **self.headers}
         if self.form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        try:
-            connection.request("GET" if self.form is None else "POST", target, body=self.form, headers=headers)
-            response = connection.getresponse()
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise FileError("it can't be reached") from error
+        connection.request("GET" if self.form is None else "POST", target, body=self.form, headers=headers)
+        response = connection.getresponse()
         if self.form is not None and response.status != http.client.OK:
             response.close()
-            raise FileError(f"it answered {response.status}")
+            raise FileError(f"It answered {response.status}.")
         return response
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from gateway.house import House, ask, manifest, replying, say, tool
 from tenantry_gateway.meter import Meter, Plans
-from tenantry_registry.errors import StorageDown
+from tenantry_registry.errors import PlatformError, StorageDown
 from tenantry_registry.limits import Rate
 from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.names import Name
@@ -190,6 +190,30 @@ async def test_calls_go_on_uncounted_while_the_counters_are_down(counting: Count
         answer = await ask(http, "tools/call", {"name": "echo"})
     assert answer.json()["result"].get("isError") is not True
     assert {line["code"] for line in counting.house.log if line["event"] == "fault"} == {"objects.unavailable"}
+
+
+async def test_files_are_bounded_by_the_plans_bytes_and_days(counting: Counting) -> None:
+    await counting.plan(file_bytes=10_000, file_days=1)
+    meter = Meter(Plans(counting.house.objects), counting.limiter, counting.usage, log=lambda event, **_: None)
+    await meter.room(NAME, 6_000)
+    with pytest.raises(PlatformError) as refused:
+        await meter.room(NAME, 6_000)
+    assert refused.value.code == "file.quota"
+    counting.now += 86_400 * 0.7  # as much has gone by itself
+    await meter.room(NAME, 6_000)
+    await meter.room(Name("nobody", "zoo"), 10**9)
+    down = Meter(Plans(counting.house.objects), Down(), counting.usage, log=lambda event, **_: None)
+    await down.room(NAME, 10**9)
+
+
+async def test_what_a_result_leaves_behind_counts_as_a_file(counting: Counting) -> None:
+    await counting.plan(file_bytes=1_000_000, file_days=1)
+    await counting.house.publish(manifest(tools=(tool("big"),)))
+    counting.house.runner.answer = replying(result={"content": [{"type": "text", "text": "x" * 8_000_000}]})
+    async with counting.house.http() as http:
+        answer = await ask(http, "tools/call", {"name": "big"})
+    assert answer.status_code == 200
+    assert "as many bytes of files as its plan allows" in answer.text
 
 
 async def test_a_slot_that_can_not_be_left_is_said_in_the_log(counting: Counting) -> None:

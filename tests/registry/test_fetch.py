@@ -121,4 +121,4 @@ async def test_a_server_that_breaks_off_is_said_so() -> None:
         with pytest.raises(PlatformError) as refused:
             await HttpsFetch(development=True)(f"http://127.0.0.1:{listening.getsockname()[1]}/")
         thread.join()
-    assert refused.value.hint == "it can't be reached"
+    assert "can't be reached" in refused.value.hint
