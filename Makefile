@@ -38,7 +38,7 @@ check: setup-test ## style, types, import rules, house rules, and full branch co
 
 .PHONY: bench
 bench: setup-test ## what a cold start and a warm call cost beside a bare route, as JSON lines
-	@.venv/bin/python -m tests.bench
+	@PYTHONPATH=tests .venv/bin/python tests/bench/run.py
 
 .PHONY: conformance
 conformance: setup-test ## the official MCP conformance suite against a hosted plugin

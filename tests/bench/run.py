@@ -1,0 +1,105 @@
+"""`make bench`: what the gateway costs beside a bare FastAPI route behind Mangum that returns the same bytes.
+
+Prints JSON lines, each with "name" and "ratio" (ours over the bare route's, in the same run) and, where there is one,
+"aim". Carry the ratios over, not the milliseconds. Cold is the CPU of a fresh process from its start to its first
+tools/list, the reads from S3 (a moto server) included, and its peak memory; warm is the CPU of a call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench import plugin, wire
+
+HERE = Path(__file__).parent
+ROUNDS = 9  # fresh processes of each kind, in turn
+COLD_AIM = 1.25
+WARM_AIM = 2.0
+LIST_AIM = 1.0  # tools/list of 20 tools is no slower than initialize
+COLD_NOTE = (
+    "beyond the bare route: obstore and the first two reads from S3, cryptography for the sealed session note, "
+    "jsonschema-rs; run with -X importtime to see each"
+)
+
+
+def main() -> None:
+    from tenantry_cli.store import KEYS, moto
+
+    with moto() as endpoint, tempfile.TemporaryDirectory() as folder:
+        asyncio.run(plugin.publish(endpoint, Path(folder)))
+        environment = {
+            **os.environ,
+            **KEYS,
+            "PYTHONPATH": str(HERE.parent),
+            "TENANTRY_STORE": "s3://tenantry",
+            "TENANTRY_STORE_ENDPOINT": endpoint,
+            "TENANTRY_ORIGIN": wire.ORIGIN,
+            "TENANTRY_SEAL_KEYS": "k1:" + "A" * 43 + "=",
+        }
+        cold(environment)
+        warm(environment)
+
+
+def cold(environment: Mapping[str, str]) -> None:
+    """Fresh processes of both kinds in turn; medians."""
+    measured: dict[str, list[dict[str, Any]]] = {"gateway": [], "bare": []}
+    answer = child("cold.py", ["gateway"], environment)["body"]
+    child("cold.py", ["bare"], environment, answer)  # the first of each compiles; it does not count
+    for _ in range(ROUNDS):
+        for kind in measured:
+            measured[kind].append(child("cold.py", [kind], environment, answer))
+    ours, bare = (
+        {key: statistics.median(one[key] for one in measured[kind]) for key in ("cpu_ms", "rss_mb")}
+        for kind in ("gateway", "bare")
+    )
+    show("cold.cpu", ours["cpu_ms"], bare["cpu_ms"], "ms", COLD_AIM, COLD_NOTE)
+    show("cold.peak-rss", ours["rss_mb"], bare["rss_mb"], "MB")
+
+
+def warm(environment: Mapping[str, str]) -> None:
+    """One process, both kinds in turn, call by call."""
+    for name, (ours, bare) in child("warm.py", [], environment).items():
+        aim = WARM_AIM if name in ("tools/list", "resources/read", "initialize") else None
+        show(f"warm.{name}", ours, bare, "us", aim, "parsing, validating and logging a call")
+        if name == "initialize":
+            first = ours
+        if name == "tools/list":
+            show("warm.tools/list-beside-initialize", ours, first, "us", LIST_AIM, "both are prepared bytes")
+
+
+def show(name: str, ours: float, bare: float, unit: str, aim: float | None = None, note: str = "") -> None:
+    ratio = round(ours / bare, 2)
+    line: dict[str, Any] = {"name": name, "ratio": ratio, unit: round(ours, 1), f"bare_{unit}": round(bare, 1)}
+    if aim is not None:
+        line["aim"] = aim
+        if ratio > aim:
+            line["note"] = note
+    print(json.dumps(line), flush=True)
+
+
+def child(script: str, args: list[str], environment: Mapping[str, str], told: str = "") -> Any:
+    """Run a script to its end; its last line is JSON."""
+    done = subprocess.run(
+        [sys.executable, HERE / script, *args],
+        env=dict(environment),
+        input=told,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+if __name__ == "__main__":
+    main()
