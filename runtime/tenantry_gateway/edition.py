@@ -63,11 +63,9 @@ class Tool:
         return self._input.problems(arguments)
 
     def wrong_output(self, value: Any) -> list[str]:
-        schema = self.entry.get("outputSchema")
-        if schema is None:
-            return []
+        """What is wrong with structured data, of a tool that has an outputSchema. Raises: as Checker."""
         if self._output is None:
-            self._output = Checker(schema)
+            self._output = Checker(self.entry["outputSchema"])
         return self._output.problems(value)
 
 

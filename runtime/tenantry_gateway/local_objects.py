@@ -61,11 +61,8 @@ class LocalObjects:
                 allow = [*OPEN, ("allow", "GET, HEAD, POST, OPTIONS"), ("access-control-allow-headers", "*")]
                 await send_response(send, Response(204 if request.method == "OPTIONS" else 405, headers=allow))
         except PlatformError as error:
-            if error.code not in STATUS:
-                raise
-            await send_response(
-                send, Response(STATUS[error.code], error.message.encode(), "text/plain; charset=utf-8", OPEN)
-            )
+            status = STATUS.get(error.code, 503)
+            await send_response(send, Response(status, error.message.encode(), "text/plain; charset=utf-8", OPEN))
 
     async def _upload(self, request: Request, receive: Receive) -> Response:
         form = Form(request.headers.get("content-type", ""))

@@ -15,6 +15,7 @@ from tenantry_gateway.app import create_app
 from tenantry_gateway.log import Log
 from tenantry_gateway.settings import GatewaySettings
 from tenantry_registry import links
+from tenantry_registry.errors import StorageDown
 from tenantry_registry.manifest import ORIGIN, Manifest, WidgetEntry
 from tenantry_registry.names import Name
 from tenantry_registry.objects import ANY as ANY
@@ -141,6 +142,21 @@ def replying(**reply: Any) -> Answer:
         return {"protocol": 1, **reply}
 
     return answer
+
+
+class Failing:
+    """Objects that fail for keys below a prefix, as often as it is told."""
+
+    def __init__(self, objects: Any, prefix: str) -> None:
+        self._objects, self._prefix = objects, prefix
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._objects, name)
+
+    async def get(self, key: str) -> Any:
+        if key.startswith(self._prefix):
+            raise StorageDown("Storage does not answer.")
+        return await self._objects.get(key)
 
 
 class House:

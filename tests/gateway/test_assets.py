@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from typing import Any
 from urllib.parse import urlsplit
 
 import brotli  # type: ignore[import-untyped]
 import httpx
 import pytest
-from gateway.house import NAME, SHARED, House
-from tenantry_registry.errors import StorageDown
+from gateway.house import NAME, SHARED, Failing, House
 from tenantry_registry.media import IMMUTABLE
 from tenantry_registry.objects import Kind
 
@@ -114,21 +112,6 @@ async def test_what_is_not_there_is_404(zoo: httpx.AsyncClient, path: str) -> No
 async def test_assets_of_a_suspended_plugin_are_403(house: House, zoo: httpx.AsyncClient) -> None:
     await house.registry.set_state(NAME, "suspended")
     assert (await zoo.get(at("app.js"))).status_code == 403
-
-
-class Failing:
-    """Objects that fail for keys below a prefix, as often as it is told."""
-
-    def __init__(self, objects: Any, prefix: str) -> None:
-        self._objects, self._prefix = objects, prefix
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._objects, name)
-
-    async def get(self, key: str) -> Any:
-        if key.startswith(self._prefix):
-            raise StorageDown("Storage does not answer.")
-        return await self._objects.get(key)
 
 
 async def test_a_fault_of_storage_is_503(house: House) -> None:

@@ -179,6 +179,7 @@ async def test_a_protocol_error_of_the_plugin_keeps_its_code(house: House, http:
         {"files": [1], "notifications": [1, {"method": 3}, {"method": "x", "params": 3}], "result": {}},
         {"overflow": {"id": "nothing"}},
         {"ms": "x", "cold": 3, "stdout": 5, "result": {"structuredContent": {"n": 1}}},
+        {"ms": 3.5, "cold": True, "stdout": "out", "result": {"structuredContent": {"n": 1}}},
     ],
 )
 async def test_a_forged_reply_breaks_nothing(house: House, http: httpx.AsyncClient, reply: dict[str, Any]) -> None:

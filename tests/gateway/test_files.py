@@ -158,6 +158,20 @@ async def test_images_and_resources_become_links(house: House) -> None:
     assert got.content.startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("block", "mime"),
+    [
+        ({"type": "resource", "resource": {"uri": "x://b", "text": "t" * 7_000_000}}, "application/octet-stream"),
+        ({"type": "strange", "payload": "p" * 7_000_000}, "application/json"),
+        ({"type": "resource", "resource": "r" * 7_000_000}, "application/json"),
+    ],
+)
+async def test_any_other_block_becomes_a_link(house: House, block: dict[str, Any], mime: str) -> None:
+    _, result = await returned(house, {"content": [block]})
+    assert "linked below" in result["content"][0]["text"]
+    assert result["content"][1]["mimeType"] == mime
+
+
 async def test_the_widgets_data_go_before_the_structured_ones(house: House) -> None:
     schema = {"type": "object", "properties": {"rows": {"type": "string"}}}
     big = {"structuredContent": {"rows": "x" * 4_000_000}, "_meta": {"all": "y" * 4_000_000}}
@@ -325,6 +339,13 @@ async def test_an_upload_is_one_key_one_size_one_type(house: House, local: httpx
 async def test_what_is_no_upload_form_is_400(local: httpx.AsyncClient, kind: str, body: bytes) -> None:
     response = await local.post("/_objects/", content=body, headers={"content-type": kind})
     assert response.status_code == 400
+
+
+async def test_a_fault_of_the_folder_is_503(house: House, local: httpx.AsyncClient) -> None:
+    path, _ = await signed(house, Download(60))
+    stored = next(file for file in (house.objects.folder / "objects").rglob("c@"))
+    stored.write_bytes(b"garbage")
+    assert (await local.get(path)).status_code == 503
 
 
 async def test_a_form_that_breaks_off_stores_nothing(house: House, local: httpx.AsyncClient) -> None:

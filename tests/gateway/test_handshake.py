@@ -95,6 +95,18 @@ async def test_notifications_and_responses_are_202_without_a_body(http: httpx.As
         assert (response.status_code, response.content) == (202, b"")
 
 
+@pytest.mark.parametrize("more", [{}, {"result": {}, "error": {}}, {"id": None, "result": {}}])
+async def test_what_is_neither_request_nor_response_is_refused(
+    http: httpx.AsyncClient, more: dict[str, object]
+) -> None:
+    response = await http.post("/mcp", json={"jsonrpc": "2.0", "id": 1, **more})
+    assert (response.status_code, response.json()["error"]["code"]) == (400, -32600)
+
+
+async def test_an_answer_is_made_once(http: httpx.AsyncClient) -> None:
+    assert (await initialize(http)).json()["result"] == (await initialize(http)).json()["result"]
+
+
 async def test_ping_and_levels_answer_empty(http: httpx.AsyncClient) -> None:
     assert (await say(http, "ping")).json() == {"jsonrpc": "2.0", "id": 1, "result": {}}
     assert (await say(http, "logging/setLevel", {"level": "debug"})).json()["result"] == {}

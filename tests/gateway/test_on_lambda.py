@@ -144,15 +144,17 @@ def test_200_events_leave_nothing_behind(handler: Any) -> None:
     assert after - before < 200_000
 
 
-def test_the_handler_is_composed_once_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_the_handler_is_composed_once_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for key, value in {
-        "STORE": str(tmp_path),
+        "STORE": "s3://bucket",
         "ORIGIN": f"https://{SHARED}",
         "SEAL_KEYS": KEY,
         "SANDBOX_PUBLIC": "arn:aws:lambda:us-east-1:123456789012:function:sandbox",
         "BASE_PATH": "base",
     }.items():
         monkeypatch.setenv(f"TENANTRY_{key}", value)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     on_lambda.composed.cache_clear()
     try:
         assert on_lambda.handler(v2(host=SHARED), None)["statusCode"] == 404

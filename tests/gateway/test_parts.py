@@ -214,6 +214,7 @@ def check(schema: dict[str, Any], arguments: dict[str, Any], *given: tuple[str, 
         ({"properties": {"a": {"type": "string", "x-mcp-header": "sp ace"}}}, {"a": "1"}, [], True),
         ({"properties": {"a": {"type": "string", "x-mcp-header": 5}, "b": True}}, {"a": "1"}, [], True),
         ({"properties": {**REGION["properties"], "s": {"type": "string", "x-mcp-header": "region"}}}, {}, [], True),
+        ({"properties": {"a": True}}, {"a": 1}, [("mcp-param-a", "2")], True),
         ({}, {"a": 1}, [("mcp-param-a", "2")], True),
     ],
 )

@@ -23,6 +23,7 @@ def refused(response: httpx.Response) -> tuple[int, int]:
 
 async def test_discover_says_everything(http: httpx.AsyncClient) -> None:
     result = (await ask(http, "server/discover")).json()["result"]
+    assert result == (await ask(http, "server/discover")).json()["result"]
     assert result["supportedVersions"] == ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"]
     assert (result["resultType"], result["cacheScope"], result["ttlMs"]) == ("complete", "public", 60_000)
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "zoo"

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from gateway.house import HOST, NAME, SHARED, WIDGET_URI, House, ask, manifest, modern, modern_headers, say
+from gateway.house import HOST, NAME, SHARED, WIDGET_URI, Failing, House, ask, manifest, modern, modern_headers, say
 from tenantry_gateway.request import Request, Response
 from tenantry_gateway.turn import Answer
 from tenantry_registry.errors import PlatformError
@@ -143,6 +143,14 @@ async def test_a_forwarded_host_counts_only_with_the_secret(tmp_path: Path) -> N
             ({}, 404),
         ):
             assert (await http.post("/mcp", json=PING, headers=headers)).status_code == status
+
+
+async def test_a_fault_of_storage_behind_a_link_is_503(house: House) -> None:
+    await house.publish()
+    house.objects = Failing(house.objects, "keys/")  # type: ignore[assignment]
+    token = f"0123abcd.file_{'0' * 32}.1.{'A' * 43}"
+    async with house.http() as http:
+        assert (await http.get(f"/files/{token}/a.txt")).status_code == 503
 
 
 async def test_without_a_secret_no_forwarded_host_counts(http: httpx.AsyncClient) -> None:

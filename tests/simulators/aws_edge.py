@@ -43,7 +43,9 @@ class AwsEdge:
         self._asset = asset
         self.events: list[dict[str, Any]] = []
 
-    def close(self) -> None:
+    def close(self, closing: Callable[[], Awaitable[None]] | None = None) -> None:
+        """End the environment. `closing` runs on its event loop, which is closed then."""
+        self._thread.submit(_end, closing).result()
         self._thread.shutdown()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -112,6 +114,14 @@ class AwsEdge:
             return
         data, mime = found
         await _send(send, 200, {"content-type": mime}, data)
+
+
+def _end(closing: Callable[[], Awaitable[None]] | None) -> None:
+    loop = asyncio.get_event_loop_policy().get_event_loop()
+    if closing is not None:
+        loop.run_until_complete(closing())  # type: ignore[arg-type]
+    loop.close()
+    asyncio.set_event_loop(None)
 
 
 def _text(body: bytes) -> str | None:

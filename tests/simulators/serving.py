@@ -6,13 +6,13 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import uvicorn
-from aws_edge import AwsEdge
+from simulators.aws_edge import AwsEdge
 from tenantry_gateway.app import create_app
 from tenantry_gateway.on_lambda import bridge
 from tenantry_gateway.settings import GatewaySettings
@@ -23,6 +23,7 @@ from tenantry_registry.names import Name
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.process_runner import ProcessRunner
 
+Closing = Callable[[], Awaitable[None]]
 KEY = "k1:QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
 
 
@@ -42,10 +43,23 @@ async def publish_folder(objects: FileObjects, folder: Path, name: Name, work: P
         await runner.aclose()
 
 
+class Server(uvicorn.Server):
+    """uvicorn, with something to do on its own event loop when it ends."""
+
+    def __init__(self, config: uvicorn.Config, closing: Closing | None) -> None:
+        super().__init__(config)
+        self._closing = closing
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        await super().shutdown(sockets)
+        if self._closing is not None:
+            await self._closing()
+
+
 @contextmanager
-def listening(app: Any, port: int) -> Iterator[None]:
+def listening(app: Any, port: int, closing: Closing | None = None) -> Iterator[None]:
     """Serve an ASGI app on 127.0.0.1 from a thread of its own."""
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"))
+    server = Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", lifespan="off"), closing)
     thread = threading.Thread(target=server.run, name="serving")
     thread.start()
     try:
@@ -58,10 +72,8 @@ def listening(app: Any, port: int) -> Iterator[None]:
 
 
 @contextmanager
-def served(
-    folder: Path, work: Path, *, tenant: str = "acme", edge: bool = False, runner: Any = None
-) -> Iterator[str]:
-    """The MCP address of a published plugin. `edge`: every request as a Lambda event, behind what AWS puts before it."""
+def served(folder: Path, work: Path, *, tenant: str = "acme", edge: bool = False, runner: Any = None) -> Iterator[str]:
+    """The MCP address of a published plugin. `edge`: every request as a Lambda event, behind AWS's front doors."""
     port = free_port()
     name = Name(tenant, configs.load((folder / "plugin.toml").read_bytes()).name)
     objects = FileObjects(work / "store", origin=f"http://localhost:{port}")
@@ -82,7 +94,7 @@ def served(
 
     url = f"http://localhost:{port}/t/{name.tenant}/{name.plugin}/mcp"
     if not edge:
-        with listening(app(), port):
+        with listening(app(), port, workers.aclose):
             yield url
         return
     simulator = AwsEdge(lambda: bridge(app()), secret="the-origin-secret")
@@ -90,4 +102,4 @@ def served(
         with listening(simulator, port):
             yield url
     finally:
-        simulator.close()
+        simulator.close(workers.aclose)
