@@ -1,0 +1,2 @@
+import { both } from "../one.js";
+postMessage(both());

@@ -1,0 +1,4 @@
+import { name } from "./one.js";
+export function two() {
+  return `two of ${name}`;
+}
