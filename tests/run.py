@@ -5,7 +5,7 @@
     python tests/run.py soak [SHARD ...]   the tests marked `soak`, in every shard that has some
     python tests/run.py check              style, types, imports, the house's rules, and full branch coverage
 
-A shard is a folder of tests/; shards.toml says what differs. Each runs in a process of its own with a log at
+A shard is a folder of tests/; shards.toml says what differs, setup.sh in it is run first. Each runs in a process of its own with a log at
 .build/tests/NAME.log. Coverage is measured where the shards of the four rooms run and judged once they all passed.
 
 What `make check` proved, `make test` takes over when it comes next on the very same tree within the hour, once: so
@@ -26,7 +26,7 @@ import threading
 import time
 import tomllib
 import xml.etree.ElementTree as xml
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -103,6 +103,9 @@ def read_shards() -> dict[str, Shard]:
     for folder in sorted(p for p in (ROOT / "tests").iterdir() if p.is_dir()):
         if folder.name not in shards and any(folder.rglob("test_*.py")):
             shards[folder.name] = Shard(folder.name)
+        own = folder / "setup.sh"
+        if folder.name in shards and own.exists() and not shards[folder.name].setup:
+            shards[folder.name] = replace(shards[folder.name], setup=str(own.relative_to(ROOT)))
     return {name: s for name, s in shards.items() if s.run or all((ROOT / p).exists() for p in test_paths(s))}
 
 
