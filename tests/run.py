@@ -5,8 +5,9 @@
     python tests/run.py soak [SHARD ...]   the tests marked `soak`, in every shard that has some
     python tests/run.py check              style, types, imports, the house's rules, and full branch coverage
 
-A shard is a folder of tests/; shards.toml says what differs, setup.sh in it is run first. Each runs in a process of its own with a log at
-.build/tests/NAME.log. Coverage is measured where the shards of the four rooms run and judged once they all passed.
+A shard is a folder of tests/; shards.toml says what differs, setup.sh in it is run first. Each runs in a process of
+its own with a log at .build/tests/NAME.log. Coverage is measured where the shards of the four rooms run, and judged
+once they all passed.
 
 What `make check` proved, `make test` takes over when it comes next on the very same tree within the hour, once: so
 `.ci/run` runs nothing twice, and a second `make test` runs everything.
