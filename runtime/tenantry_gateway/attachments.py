@@ -28,7 +28,6 @@ from tenantry_gateway.turn import User
 SLOTS: Final = 8  # files that one call may make, where the plugin makes files at all
 FILE_BYTES: Final = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make
 LINK_SECONDS: Final = 86_400  # a link in a result; a widget asks again by file id
-KIND: Final = "application/octet-stream"  # of a file whose type nobody said
 
 
 class Attachments:
@@ -61,10 +60,12 @@ class Attachments:
             if self._meter is not None:
                 await self._meter.room(site.name, len(stored.data))
             clean = files.clean_name(filename)
-            kind = Kind(str(file.get("mime_type") or KIND)[:255])
+            kind = Kind(files.clean_type(file.get("mime_type")))
             await self._objects.put_once(files.file_key(site.name, file_id, clean), stored.data, kind)
             await self._objects.delete(offered[file_id])
-            links[f"{ORIGIN}/files/{file_id}/{quote(filename, safe='')}"] = await self._link(site, file_id, clean)
+            links[f"{ORIGIN}/files/{file_id}/{quote(filename, safe='', errors='replace')}"] = await self._link(
+                site, file_id, clean
+            )
         return links
 
     async def offload(self, site: Site, user: User | None, data: bytes, mime: str, filename: str) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class Attachments:
         if self._meter is not None:
             await self._meter.room(site.name, len(data))
         file_id = files.new_id(user)
-        await self._objects.put_once(files.file_key(site.name, file_id, filename), data, Kind(mime))
+        await self._objects.put_once(files.file_key(site.name, file_id, filename), data, Kind(files.clean_type(mime)))
         return {
             "type": "resource_link",
             "uri": await self._link(site, file_id, filename),

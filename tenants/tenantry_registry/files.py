@@ -23,6 +23,8 @@ from tenantry_registry.objects import Objects
 
 FILE_ID = re.compile(r"file_[0-9a-f]{32}(?:u[0-9a-f]{32})?")
 SUFFIX = re.compile(r"\.[^.]{1,16}$")  # kept when a name is cut: it tells what the file is
+TYPE = re.compile(r"[\w!#$&^.+-]{1,120}/[\w!#$&^.+-]{1,120}(?:; ?[\w-]{1,40}=[\w\"!#$&^.+/:-]{1,80}){0,3}", re.ASCII)
+NO_TYPE = "application/octet-stream"
 NAME_BYTES = 240  # of UTF-8, of a file's own name: room for what a browser adds
 
 
@@ -61,6 +63,11 @@ def clean_name(name: str) -> str:
     stem = text.removesuffix(end).encode()[: NAME_BYTES - len(end.encode())].decode("utf-8", "ignore")
     text = (stem + end).strip()
     return "file" if text in {"", ".", ".."} else text
+
+
+def clean_type(mime_type: object) -> str:
+    """A media type that can stand in a header (RFC 6838, section 4.2): a tool says it, and may say anything."""
+    return mime_type if isinstance(mime_type, str) and TYPE.fullmatch(mime_type) else NO_TYPE
 
 
 def file_key(name: Name, file_id: str, filename: str) -> str:

@@ -249,3 +249,13 @@ def test_every_clean_name_can_be_stored_and_is_clean_already(name: str) -> None:
     clean = files.clean_name(name)
     assert check_key(files.file_key(ZOO, FILE, clean)).endswith("/" + clean)
     assert files.clean_name(clean) == clean
+
+
+@pytest.mark.parametrize("said", ["text/csv", "text/plain; charset=utf-8", 'a/b+json;x="y"', "image/svg+xml"])
+def test_a_media_type_is_kept(said: str) -> None:
+    assert files.clean_type(said) == said
+
+
+@pytest.mark.parametrize("said", ["", None, 7, "text", "a/b\r\nX: y", "a/b; c", "\xe9/b", "a/" + "b" * 200, "a/b\n"])
+def test_what_is_no_media_type_is_one_that_says_nothing(said: object) -> None:
+    assert files.clean_type(said) == "application/octet-stream"
