@@ -21,6 +21,7 @@ from tenantry_gateway.attachments import SLOTS
 from tenantry_gateway.clients import Client
 from tenantry_gateway.documents import ATTEMPTS, Document, Stale, contended
 from tenantry_gateway.edition import Edition
+from tenantry_gateway.log import blank
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import Desk, User
 from tenantry_gateway.wire import INTERNAL_ERROR, Refusal
@@ -97,7 +98,7 @@ async def _attempts(desk: Desk, work: Work) -> Done:
             widgets=work.edition.widget_uris,
             uploads=slots,
         )
-        reply = distrust.held(await desk.runner.call(release, call))
+        reply = distrust.held(await _ask(desk, release, call))
         if "overflow" in reply:
             whole = distrust.held(await desk.attachments.overflow(slots, reply.pop("overflow")))
             reply = {**reply, **whole}
@@ -108,8 +109,17 @@ async def _attempts(desk: Desk, work: Work) -> Done:
         except Stale:
             continue
         links = await desk.attachments.keep(work.site, slots, reply["files"])
-        return replace(_read(work, reply), links=links)
+        return replace(_read(work, reply, release.secrets), links=links)
     raise contended()
+
+
+async def _ask(desk: Desk, release: Release, call: Call) -> dict[str, Any]:
+    """The runner's reply; the last words of what gave none are without secrets. Raises: as Runner says."""
+    try:
+        return await desk.runner.call(release, call)
+    except SandboxError as error:
+        error.stdout, error.stderr = blank(error.stdout, release.secrets), blank(error.stderr, release.secrets)
+        raise
 
 
 def _who(work: Work) -> str:
@@ -143,9 +153,10 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
     return both[0], both[1]
 
 
-def _read(work: Work, reply: Mapping[str, Any]) -> Done:
+def _read(work: Work, reply: Mapping[str, Any], secrets: Mapping[str, str]) -> Done:
     """A reply as distrust.py leaves it. Raises: Refusal."""
-    facts = {"tool_ms": 0.0} | {key: reply[key] for key in ("cold", "stdout", "stderr", "tool_ms") if key in reply}
+    facts: dict[str, Any] = {"tool_ms": 0.0} | {key: reply[key] for key in ("cold", "tool_ms") if key in reply}
+    facts |= {key: blank(reply[key], secrets) for key in distrust.TEXTS if key in reply}
     notifications = reply["notifications"]
     if "protocol_error" in reply:
         error = reply["protocol_error"]
@@ -156,7 +167,8 @@ def _read(work: Work, reply: Mapping[str, Any]) -> Done:
             return Done(None, questions, notifications, facts)
     if "error" in reply:
         error = reply["error"]
-        facts |= {key: error[key] for key in ("code", "error_id", "traceback") if isinstance(error.get(key), str)}
+        told = {key: error[key] for key in ("code", "error_id", "traceback") if isinstance(error.get(key), str)}
+        facts |= {key: blank(value, secrets) for key, value in told.items()}
         return replace(failed(work, error, facts), notifications=notifications)
     if "result" not in reply:
         raise distrust.bad()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tenantry_gateway import clients, headers, templates
 from tenantry_gateway.edition import Edition
-from tenantry_gateway.log import Log
+from tenantry_gateway.log import Log, blank
 from tenantry_gateway.request import Request, Response
 from tenantry_gateway.seal import Seal
 from tenantry_gateway.settings import GatewaySettings
@@ -314,3 +314,7 @@ def test_a_response_knows_its_headers() -> None:
 def test_an_edition_without_anything_lists_nothing() -> None:
     edition = Edition(manifest(tools=(), resources=(), templates=(), prompts=(), widgets=(), instructions=""))
     assert edition.tools == {}
+
+
+def test_secrets_are_blanked_by_name_and_those_too_short_to_be_some_are_left() -> None:
+    assert blank("a hushhush b 12", {"KEY": "hushhush", "PIN": "12"}) == "a [secret KEY] b 12"
