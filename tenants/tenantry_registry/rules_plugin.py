@@ -51,7 +51,7 @@ def _examples(config: Config, description: Description) -> Iterator[Finding]:
         tool = tools.get(example.tool)
         if tool is None:
             yield found("example.tool", example.tool, f"There is no tool {example.tool!r}.", where)
-        elif (reason := _unfit(tool["inputSchema"], example.arguments)):
+        elif reason := _unfit(tool["inputSchema"], example.arguments):
             yield found("example.arguments", example.tool, f"{reason}.", where)
 
 
@@ -72,6 +72,15 @@ def check_resources(resources: Sequence[Mapping[str, Any]]) -> Iterator[Finding]
             yield found("resource.uri", uri, f"{uri[:120]!r} has no scheme.", where)
         if uri.startswith("ui://") and resource.get("mimeType") != MIME:
             yield found("widget.mime", uri, f"Its type is {resource.get('mimeType')!r}.", where)
+
+
+def check_challenges(hosts: Mapping[str, str]) -> Iterator[Finding]:
+    """Plugins that ask for a challenge token, each with the host it is served at: one plugin a host (row P01)."""
+    first: dict[str, str] = {}
+    for plugin, host in hosts.items():
+        other = first.setdefault(host.lower(), plugin)
+        if other != plugin:
+            yield found("challenge.shared-host", plugin, f"{host} answers for {other} already.")
 
 
 def check_result(example: Mapping[str, Any], tool: Mapping[str, Any], reply: Mapping[str, Any]) -> Iterator[Finding]:

@@ -28,11 +28,11 @@ def large(make: SimpleNamespace) -> tuple[Any, dict[str, str | bytes]]:
         )
         for number in range(70):
             files[f"{folder}/pictures/{number}.png"] = b"\x89PNG\r\n\x1a\n" + chance.randbytes(25_000)
-        for number in range(20):
+        for number in range(27):
             files[f"{folder}/m{number}.js"] = (
                 b"import './m0.js'; // %d\n" % number + words + chance.randbytes(20).hex().encode()
             )
-        for number in range(9):
+        for number in range(2):
             rules = "".join(f".c{index}{{background:url(pictures/{index % 70}.png)}}\n" for index in range(500))
             files[f"{folder}/a{number}.css"] = rules + f"/* {chance.random()} */"
     tools = [make.tool(f"tool{number}", widget=f"w{number % 20}", outputSchema=OUT) for number in range(50)]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tenantry_registry.rules import RULES, markdown
+from tenantry_registry.rules_plugin import check_challenges
 from tenantry_registry.rules_wire import check_answers, templates_of
 
 URI = "ui://widget/a.html"
@@ -115,6 +116,14 @@ def test_templates_to_read_are_those_listed_and_those_that_tools_name() -> None:
     other = {**TOOL, "_meta": {"openai/outputTemplate": "ui://b"}}
     plain = {"name": "x", "_meta": None}
     assert templates_of([TOOL, other, plain], [resource(), {"uri": "docs://a"}]) == [URI, "ui://b"]
+
+
+@pytest.mark.row("P01")
+def test_two_plugins_on_one_host_can_not_both_be_verified() -> None:
+    hosts = {"acme/zoo": "zoo-acme.example", "acme/inn": "shared.example", "acme/pub": "Shared.example"}
+    (finding,) = check_challenges(hosts)
+    assert (finding.code, finding.subject) == ("challenge.shared-host", "acme/pub")
+    assert "acme/inn" in finding.message
 
 
 def test_the_page_of_rules_is_the_table() -> None:
