@@ -39,13 +39,13 @@ def raised(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 def test_every_code_that_is_raised_is_documented() -> None:
     known = {row["code"] for row in documented()}
-    missing = [
+    missing = {
         f"{code} ({path.relative_to(ROOT)}:{line})"
         for path, tree in modules()
         for code, line in raised(tree)
         if code not in known
-    ]
-    assert not missing, f"add to docs/errors.md: {', '.join(missing)}"
+    }
+    assert not missing, f"add to docs/errors.md: {', '.join(sorted(missing))}"
 
 
 def test_every_documented_code_stands_in_the_code() -> None:
