@@ -30,6 +30,8 @@ from tenantry_registry.report import Report
 from tenantry_registry.runners import Release, Runner
 from tenantry_registry.widgets import Compiled
 
+from tenantry_publisher.examples import run_examples, with_examples
+
 PLACEHOLDER = "placeholder-for-{}"  # what a secret reads as while describing
 
 
@@ -191,9 +193,12 @@ async def examine(
     secrets: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
     target: str = "",
+    examples: bool = False,
     now: Callable[[], float] = time.time,
 ) -> Examined:
     """Describe, compile and check a bundle. Stores the bundle itself (the sandbox reads it from storage), no more.
+
+    With `examples`, those of plugin.toml are called once the rules have found no error (`platform check`).
 
     Raises: as `publish`, but for rules: those are in the report.
     """
@@ -222,6 +227,9 @@ async def examine(
     report = check(
         config=config, description=description, compiled=compiled, files=files, bundle=read.files, target=target
     )
+    if examples and not report.errors:
+        ran = await run_examples(runner=runner, manifest=compiled.manifest, secrets=secrets or {}, env=env or {})
+        report = with_examples(report, ran)
     clock.done("checked", f"{_counted(len(report.errors), 'error')}, {_counted(len(report.warnings), 'warning')}")
     return Examined(config, compiled, report)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tenantry_publisher.examples import run_examples, with_examples
+from tenantry_publisher.publish import examine
 
 OUT = {"type": "object", "properties": {"n": {"type": "integer"}}}
 TOML = 'name = "zoo"\nentrypoint = "server:plugin"\n[env]\nA = "1"\n' + "".join(
@@ -49,3 +50,22 @@ async def test_an_examples_result_must_keep_what_the_schema_promises(
     assert [finding.code for finding in found] == ([code] if code else [])
     assert says in "".join(finding.message for finding in found)
     assert with_examples(published.report, found).findings == found
+
+
+async def test_checking_calls_the_examples_unless_the_plugin_is_broken_already(
+    workshop: Any, make: SimpleNamespace
+) -> None:
+    reply = {"result": {"structuredContent": {"n": "1"}}}
+    for name, codes in (("animals", ["result.mismatch"]), ("a.b", ["example.tool", "tool.name"])):
+        tool = make.tool(name, outputSchema=OUT)
+        toml = 'name = "zoo"\nentrypoint = "server:plugin"\n[[examples]]\nprompt = "x"\ntool = "animals"\n'
+        runner = make.runner(make.description(tool))
+        runner.calls = {"animals": reply}
+        examined = await examine(
+            objects=workshop.objects,
+            runner=runner,
+            name=make.name,
+            bundle=workshop.bundle({"plugin.toml": toml}),
+            examples=True,
+        )
+        assert sorted(finding.code for finding in examined.report.findings) == codes
