@@ -122,6 +122,7 @@ async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -
                 name=name,
                 bundle=packed.data,
                 progress=progress,
+                examples=True,
                 **folder.surroundings(),
             )
 
