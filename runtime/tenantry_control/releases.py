@@ -199,6 +199,12 @@ def router(
         plugin: Plugin, body: ChallengeToken, caller: Annotated[Caller, access.needs("publish")]
     ) -> PluginView:
         before = await pointer(plugin)
+        if body.token and not domains.place(plugin).own_host:
+            raise PlatformError(
+                "challenge.shared-host",
+                f"{plugin} shares its host with other plugins, and a host proves one plugin only (P01).",
+                "Deploy with a domain: each plugin gets a host of its own then.",
+            )
         await registry.challenge(plugin, body.token)
         return await record(caller, "plugin.challenge", plugin, before, challenge=bool(body.token))
 
