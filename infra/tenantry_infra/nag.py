@@ -53,6 +53,9 @@ STACK_WIDE = {
             "which X-Ray would end; traces of tenants' calls are not kept."
         ),
     },
+    "Watch": {
+        "Serverless::Serverless-SNSRedrivePolicy": "Mail has no queue of failures; SNS retries it by itself for hours.",
+    },
     "Edge": {
         "AwsSolutions::AwsSolutions-CFR1": "Plugins are called by hosts anywhere; an operator may restrict it.",
         "AwsSolutions::AwsSolutions-CFR2": "The web ACL is a stage's choice: six dollars a month, on in prod.",

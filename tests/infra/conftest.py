@@ -72,7 +72,7 @@ def synthesise(zips: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="session")
 def prod(synthesise: Callable[..., Synth]) -> Synth:
     """The stage `prod` under a domain, with cdk-nag's two packs as judges: a finding fails the synthesis."""
-    return synthesise("prod", check=True, domain="plugins.example.com", zone="Z0123456789")
+    return synthesise("prod", check=True, domain="plugins.example.com", zone="Z0123456789", notify="ops@example.com")
 
 
 @pytest.fixture(scope="session")

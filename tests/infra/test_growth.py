@@ -40,9 +40,10 @@ def test_a_thousand_plugins_and_another_hash_seed_change_not_a_byte(prod: Any, z
     asyncio.run(many_plugins(FileObjects(str(tmp_path / "store"), origin="http://localhost")))
     out = tmp_path / "assembly"
     place = prod.place
+    given = {"stage": "prod", "account": place.account, "region": place.region, "domain": place.domain,
+             "zone": place.zone, "notify": place.notify, "zips": str(zips), "out": str(out)}  # fmt: skip
     subprocess.run(
-        [sys.executable, "-m", "tenantry_infra.app", "--stage", "prod", "--account", place.account, "--region",
-         place.region, "--domain", place.domain, "--zone", place.zone, "--zips", str(zips), "--out", str(out)],
+        [sys.executable, "-m", "tenantry_infra.app", *(part for k, v in given.items() for part in (f"--{k}", v))],
         env={**os.environ, "PYTHONHASHSEED": "99", "TENANTRY_STORE": str(tmp_path / "store")}, cwd=tmp_path, check=True,
         capture_output=True,
     )  # fmt: skip

@@ -7,6 +7,8 @@ failed stack back by itself, so the old version serves on; running again is safe
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -44,13 +46,21 @@ class Deployment:
     """One stage in one account. `ask(question)` says whether to go on."""
 
     def __init__(
-        self, wish: Wish, terminal: Terminal, ask: Callable[[str], bool], *, records: Records | None = None
+        self,
+        wish: Wish,
+        terminal: Terminal,
+        ask: Callable[[str], bool],
+        *,
+        records: Records | None = None,
+        zips: Path | None = None,
     ) -> None:
         self.wish, self.terminal, self.ask = wish, terminal, ask
         self.records = records or Records()
         self.toolkit = Toolkit()
         self.account = Account(wish.region)
         self.target = "host" if wish.stage == EMULATED else "lambda"
+        self.built = zips or self.records.folder / "zips"
+        self.given = zips is not None
         self.zips: list[dict[str, Any]] = []
 
     def check(self) -> list[checks.Check]:
@@ -77,9 +87,11 @@ class Deployment:
         self.number, _ = self.account.identity()
         zone = self.account.zone(self.wish.domain) if self.wish.domain else None
         self.zone = zone.id if zone else ""
-        folder = self.records.assemblies(self.wish.stage)
-        with self.terminal.bar("building the functions"):
-            self.zips = self.toolkit.build(self.target, folder.parent / "zips", self.toolkit.cache)
+        if self.given:
+            self.zips = found_zips(self.built, self.target)
+        else:
+            with self.terminal.bar("building the functions"):
+                self.zips = self.toolkit.build(self.target, self.built, self.toolkit.cache)
         assembly = self._assembly(self._url())
         pairs = [
             {"stack": stack, "old": self.account.template(stack, region), "new": _template(assembly, stack)}
@@ -199,7 +211,7 @@ class Deployment:
             "public-url": url,
         }
         with self.terminal.bar("synthesising"):
-            self.toolkit.synthesise(arguments, folder.parent / "zips", out)
+            self.toolkit.synthesise(arguments, self.built, out)
         (out / "public-url").write_text(url)
         return out
 
@@ -261,7 +273,18 @@ class Deployment:
         return record
 
 
-def _template(assembly: Path, stack: str) -> Any:
-    import json
+def found_zips(folder: Path, target: str) -> list[dict[str, Any]]:
+    """The zips in `folder`, described as the builder describes them. Raises: PlatformError `deploy.no-zips`."""
+    found = [
+        {"room": path.name.removesuffix(f"-{target}.zip"), "target": target, "path": str(path),
+         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "size": path.stat().st_size}
+        for path in sorted(folder.glob(f"*-{target}.zip"))
+    ]  # fmt: skip
+    if not found:
+        hint = f"Build them: python -m tenantry_infra.builder --target {target} --out {folder}"
+        raise PlatformError("deploy.no-zips", f"There is no *-{target}.zip in {folder}.", hint)
+    return found
 
+
+def _template(assembly: Path, stack: str) -> Any:
     return json.loads((assembly / f"{stack}.template.json").read_text(encoding="utf-8"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from tenantry_cli import options
@@ -14,6 +16,11 @@ from tenantry_cli import options
 @click.option("--certificate", metavar="ARN", help="For *.DOMAIN, in us-east-1, where the zone is not in this account.")
 @click.option("--notify", metavar="EMAIL", help="Who gets the alarms' and the budget's mail.")
 @click.option("--requests", default=1_000_000.0, show_default=True, help="A month's MCP requests, for the bill.")
+@click.option(
+    "--zips",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Function zips that were built before (python -m tenantry_infra.builder), to deploy the same to each stage.",
+)
 @click.option("--plan", "plan_only", is_flag=True, help="Say what would be done, and what it costs; do nothing.")
 @click.option("--rollback", is_flag=True, help="Deploy what stood before, as it was synthesised then.")
 @click.option("--no-smoke", is_flag=True, help="Do not use what was deployed afterwards.")
@@ -26,6 +33,7 @@ def command(
     certificate: str | None,
     notify: str | None,
     requests: float,
+    zips: Path | None,
     plan_only: bool,
     rollback: bool,
     no_smoke: bool,
@@ -45,7 +53,7 @@ def command(
 
     terminal = Terminal.beside(as_json)
     wish = asking.wish(stage, region, domain, certificate, notify, requests, yes)
-    deployment = Deployment(wish, terminal, asking.ask(terminal, yes))
+    deployment = Deployment(wish, terminal, asking.ask(terminal, yes), zips=zips)
     for check in deployment.check():
         if check.state != "ok":
             terminal.step(check.name, check.text, check.cure, style="yellow")

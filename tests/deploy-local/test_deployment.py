@@ -1,0 +1,180 @@
+"""`platform deploy` from nothing to a serving platform, an update, a broken update, back again, and gone.
+
+The tests run in order: each finds what the one before left standing.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tenantry_cli import client
+from tenantry_cli.cloud.deployment import Deployment, Wish
+from tenantry_cli.cloud.record import Records
+from tenantry_cli.cloud.smoke import Door, Emulator, aws_credentials
+from tenantry_cli.output import Terminal
+from tenantry_registry import bundle
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.lambda_runner import LambdaRunner
+from tenantry_registry.names import Name
+from tenantry_registry.objects_open import open_objects
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "tenants" / "examples"
+
+
+def door(cloud: Any, record: dict[str, Any]) -> Door:
+    secret = cloud.client("secretsmanager").get_secret_value(SecretId="tenantry-local-origin")["SecretString"]
+    return Door(Emulator(cloud.url, record["outputs"]["ApiUrl"].removeprefix("https://"), secret))
+
+
+def new_environments(cloud: Any) -> None:
+    """Give the next release a sandbox of its own: the emulator has no tenant ids, by which AWS does it, but starts a
+    function anew when its timeout is set."""
+    for name in ("tenantry-local-sandbox-public", "tenantry-local-sandbox-closed"):
+        cloud.client("lambda").update_function_configuration(FunctionName=name, Timeout=29)
+
+
+def deployment(cloud: Any, operator: Any, zips: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    for name, value in cloud.env.items():
+        monkeypatch.setenv(name, value)
+    records = Records(operator.folder / ".platform")
+    return Deployment(Wish("local", "us-east-1"), Terminal(), lambda question: True, records=records, zips=zips)
+
+
+def test_one_command_deploys_everything_and_uses_it(record: dict[str, Any]) -> None:
+    assert record["url"].endswith(".cloudfront.net")
+    assert record["account"] == "123456789012"
+    assert set(record["zips"]) == {"gateway", "control", "publisher", "sandbox"}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_the_deployed_api_serves_a_published_example_to_the_official_client(
+    cloud: Any, record: dict[str, Any], monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    for name, value in cloud.env.items():
+        monkeypatch.setenv(name, value)
+    new_environments(cloud)
+    name = Name("acme", "hello")
+    from tenantry_publisher.publish import publish
+
+    objects = open_objects(f"s3://{record['store']}", endpoint=cloud.url, credentials=aws_credentials())
+    functions = {"public": record["outputs"]["SandboxPublicArn"], "none": record["outputs"]["SandboxClosedArn"]}
+    runner = LambdaRunner(objects, functions=functions, client=lambda: cloud.client("lambda"))
+    await publish(objects=objects, runner=runner, name=name, bundle=bundle.pack(EXAMPLES / "hello"))
+    await runner.aclose()
+    url = f"{record['url']}/t/acme/hello/mcp"
+    async with client.connect(url, mode=mode, transport=door(cloud, record)) as session:
+        assert [tool.name for tool in (await session.list_tools()).tools] == ["hello"]
+        answered = await session.call_tool("hello", {"name": "Ada"})
+    assert "Hello, Ada!" in answered.content[0].text
+
+
+async def test_a_host_without_cloudfronts_secret_is_not_believed(cloud: Any, record: dict[str, Any]) -> None:
+    api_host = record["outputs"]["ApiUrl"].removeprefix("https://")
+    liar = Door(Emulator(cloud.url, api_host, "guessed"))
+    async with client.http_client(transport=liar) as http:
+        believed = await http.get("https://evil.cloudfront.net/t/acme/hello/mcp", headers={"accept": "*/*"})
+    assert believed.status_code in (404, 405)
+    assert "evil" not in believed.text
+
+
+@pytest.mark.parametrize(
+    ("role", "action", "resource", "may"),
+    [
+        ("SandboxPublicRole", "s3:GetObject", "arn:aws:s3:::{store}/secrets/acme/hello/KEY", False),
+        (
+            "SandboxPublicRole",
+            "logs:PutLogEvents",
+            "arn:aws:logs:us-east-1:123456789012:log-group:a:*",
+            False,
+        ),
+        ("SandboxClosedRole", "s3:GetObject", "arn:aws:s3:::{store}/bundles/acme/hello/9f.zip", False),
+        ("PublisherRole", "s3:GetObject", "arn:aws:s3:::{store}/secrets/acme/hello/KEY", False),
+        ("PublisherRole", "s3:GetObject", "arn:aws:s3:::{store}/tokens/acme/9f.json", False),
+        ("PublisherRole", "s3:PutObject", "arn:aws:s3:::{store}/plugins/acme/hello.json", True),
+        ("ControlRole", "s3:GetObject", "arn:aws:s3:::{store}/secrets/acme/hello/KEY", False),
+        ("ControlRole", "s3:PutObject", "arn:aws:s3:::{store}/secrets/acme/hello/KEY", True),
+        ("GatewayRole", "s3:PutObject", "arn:aws:s3:::{store}/plugins/acme/hello.json", False),
+        ("GatewayRole", "s3:GetObject", "arn:aws:s3:::{store}/plugins/acme/hello.json", True),
+    ],
+)
+def test_the_deployed_roles_are_judged_by_a_second_evaluator(
+    cloud: Any, record: dict[str, Any], role: str, action: str, resource: str, may: bool
+) -> None:
+    roles = [r for page in cloud.client("iam").get_paginator("list_roles").paginate() for r in page["Roles"]]
+    (found,) = [r for r in roles if f"-{role}" in r["RoleName"]]
+    asked = cloud.client("iam").simulate_principal_policy(
+        PolicySourceArn=found["Arn"], ActionNames=[action], ResourceArns=[resource.format(store=record["store"])]
+    )
+    assert (asked["EvaluationResults"][0]["EvalDecision"] == "allowed") is may
+
+
+def test_a_second_deployment_of_the_same_changes_nothing(operator: Any, record: dict[str, Any], zips: Path) -> None:
+    answer = json.loads(operator.platform("deploy", "--stage", "local", "--plan", "--json", "--zips", str(zips)).stdout)
+    assert answer["changes"] == []
+
+
+def test_an_update_says_what_it_changes_and_changes_that(
+    operator: Any, record: dict[str, Any], cloud: Any, zips: Path
+) -> None:
+    options = ("--notify", "ops@example.com", "--yes", "--no-smoke", "--zips", str(zips))
+    said = operator.platform("deploy", "--stage", "local", *options).stdout
+    assert "1 to add" in said
+    assert "SNS::Subscription" in said
+    topics = cloud.client("sns").list_subscriptions()["Subscriptions"]
+    assert [t["Endpoint"] for t in topics] == ["ops@example.com"]
+
+
+async def test_a_broken_update_is_rolled_back_and_the_old_version_serves(
+    cloud: Any, operator: Any, record: dict[str, Any], zips: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = deployment(cloud, operator, zips, monkeypatch)
+    broken.check()
+    _, assembly = broken.prepare()
+    path = assembly / "Tenantry-local-Functions.template.json"
+    template = json.loads(path.read_text())
+    template["Resources"]["Broken"] = {
+        "Type": "AWS::Lambda::Permission",
+        "Properties": {
+            "Action": "lambda:InvokeFunction",
+            "FunctionName": "no-such-function",
+            "Principal": "apigateway.amazonaws.com",
+        },
+    }
+    (function,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::Lambda::Function"
+                   and r["Properties"]["FunctionName"] == "tenantry-local-gateway"]  # fmt: skip
+    function["Properties"]["Handler"] = "nowhere.handler"
+    path.write_text(json.dumps(template))
+    with pytest.raises(PlatformError) as refused:
+        broken._deploy(assembly, ["--all"])
+    assert refused.value.code == "deploy.failed"
+    status = cloud.client("cloudformation").describe_stacks(StackName="Tenantry-local-Functions")["Stacks"][0]
+    assert status["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    async with client.connect(f"{record['url']}/t/acme/hello/mcp", transport=door(cloud, record)) as session:
+        assert len((await session.list_tools()).tools) == 1
+
+
+def test_going_back_deploys_what_stood_before(operator: Any, cloud: Any, record: dict[str, Any]) -> None:
+    operator.platform("deploy", "--stage", "local", "--rollback", "--yes", "--no-smoke")
+    assert cloud.client("sns").list_subscriptions()["Subscriptions"] == []
+
+
+def test_destroying_keeps_the_data(operator: Any, cloud: Any, record: dict[str, Any]) -> None:
+    operator.platform("destroy", "--stage", "local", "--yes")
+    standing = {s["StackName"] for s in cloud.client("cloudformation").describe_stacks()["Stacks"]}
+    assert "Tenantry-local-Storage" in standing
+    assert "Tenantry-local-Functions" not in standing
+    assert cloud.client("s3").list_objects_v2(Bucket=record["store"], Prefix="plugins/")["KeyCount"] >= 2
+
+
+def test_data_goes_only_after_a_second_yes(operator: Any, cloud: Any, record: dict[str, Any]) -> None:
+    refused = operator.platform("destroy", "--stage", "local", "--yes", "--data", ok=False)
+    assert refused.returncode == 1
+    assert "deploy.unconfirmed" in refused.stderr
+    cloud.client("s3").head_bucket(Bucket=record["store"])
+    operator.platform("destroy", "--stage", "local", "--yes", "--data", "--yes-delete-data-of", "local")
+    buckets = [b["Name"] for b in cloud.client("s3").list_buckets()["Buckets"]]
+    assert not [name for name in buckets if name.startswith("tenantry-")]
+    assert not (operator.folder / ".platform" / "local.json").exists()
