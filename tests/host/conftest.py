@@ -27,7 +27,7 @@ from tenantry_cli.host import create_host, takes  # noqa: E402
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader",
     # Playwright turns off the partitioning of third-party storage, and with it the storage: as in Chrome, it is on here
     "--disable-features=Translate,MediaRouter,OptimizationHints,HttpsUpgrades",
 )  # fmt: skip
@@ -42,6 +42,7 @@ class House:
     plugins: dict[str, Scripted] = field(default_factory=dict)
     clock: list[float] = field(default_factory=lambda: [1_000_000.0])
     findings: list[dict[str, Any]] = field(default_factory=list)
+    elsewhere: dict[str, str] = field(default_factory=dict)  # plugins that other servers serve: name -> MCP URL
     listeners: set[asyncio.Queue[dict[str, str]]] = field(default_factory=set)
     loop: asyncio.AbstractEventLoop | None = None
 
@@ -65,7 +66,7 @@ class House:
                 "examples": p.examples,
             }
             for p in self.plugins.values()
-        ]
+        ] + [{"tenant": "test", "plugin": name, "mcp_url": url} for name, url in self.elsewhere.items()]
 
     async def news(self) -> AsyncIterator[dict[str, str]]:
         queue: asyncio.Queue[dict[str, str]] = asyncio.Queue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from person import Person
 from playwright.sync_api import expect
-from scripted import DESTROYS, READS, Refusal, Scripted, result
+from scripted import DESTROYS, READS, WRITES, Refusal, Scripted, result
 
 CLIENT_META = {
     "openai/locale": "en-US",
@@ -70,6 +70,22 @@ def test_a_widget_s_destructive_call_asks_the_person_too(person: Person, probe: 
     card.get_by_role("button", name="Approve" if yes else "Deny").click()
     assert widget.answer()["ok"] is yes
     assert len(probe.calls) == (2 if yes else 1)
+
+
+@pytest.mark.row("N02")
+def test_a_tool_that_destroys_nothing_can_be_allowed_for_the_conversation(person: Person, probe: Scripted) -> None:
+    probe.tool("write", annotations=WRITES, title="Write")
+    probe.tool("delete", annotations=DESTROYS, title="Delete")
+    person.open("probe")
+    card = person.run("write")
+    card.get_by_role("button", name="Always allow").click()
+    expect(card.get_by_role("status")).to_have_text("Called Write")
+    expect(person.run("write").get_by_role("status")).to_have_text("Called Write")
+    card = person.run("delete")
+    expect(card.get_by_role("button", name="Approve")).to_be_visible()
+    expect(card.get_by_role("button", name="Always allow")).to_have_count(0)
+    person.page.get_by_role("button", name="New conversation").click()
+    expect(person.run("write").get_by_role("button", name="Approve")).to_be_visible()
 
 
 @pytest.mark.row("M01", "M02", "M03", "M04", "M05", "S04")

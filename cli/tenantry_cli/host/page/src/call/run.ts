@@ -1,7 +1,7 @@
 import { message, newId, type Dict } from "../json";
 import type { Connection } from "../mcp/connection";
 import { fileParams, needsApproval, title } from "../mcp/tools";
-import { add, ask, call, change, type CallTurn } from "../state/conversation";
+import { add, ask, call, change, trusted, type CallTurn } from "../state/conversation";
 import { exchanges, toolLine } from "../state/log";
 import { remember, withDownloads } from "./files";
 
@@ -45,15 +45,20 @@ async function perform(connection: Connection, id: string): Promise<void> {
   }
 }
 
-export function approved(tool: Dict, args: Dict, turn: string): Promise<boolean> {
+/** Ask the person, unless they have said to stop asking; what destroys is always asked about (N02). */
+export async function approved(tool: Dict, args: Dict, turn: string): Promise<boolean> {
+  if (trusted.peek().has(tool.name)) return true;
   const notes = tool.annotations ?? {};
-  return ask<boolean>({
+  const destroys = notes.destructiveHint === true;
+  const answer = await ask<boolean | "always">({
     turn,
     kind: "approval",
     title: `Allow ${title(tool)}?`,
-    text: notes.destructiveHint === true ? "It may delete or overwrite data." : "It may change something outside this conversation.",
-    detail: { arguments: args, openWorld: notes.openWorldHint === true },
+    text: destroys ? "It may delete or overwrite data." : "It may change something outside this conversation.",
+    detail: { arguments: args, openWorld: notes.openWorldHint === true, always: !destroys },
   });
+  if (answer === "always") trusted.value = new Set([...trusted.peek(), tool.name]);
+  return answer !== false;
 }
 
 function describe({ progress, total, message: text }: Dict): string {

@@ -48,6 +48,8 @@ export const asks = signal<Ask[]>([]);
 export const selected = signal<string | null>(null);
 export const conversationId = signal(newId("conv"));
 export const scrollRequests = signal(0);
+/** Tools that the person has allowed for the rest of this conversation. */
+export const trusted = signal<ReadonlySet<string>>(new Set());
 
 let key = "";
 
@@ -57,6 +59,7 @@ export function open(label: string): void {
   const kept = read<{ id: string; turns: Turn[] }>(key);
   conversationId.value = kept?.id ?? newId("conv");
   asks.value = [];
+  trusted.value = new Set();
   turns.value = (kept?.turns ?? []).map((turn) =>
     turn.kind === "call" && (turn.phase === "running" || turn.phase === "approval")
       ? { ...turn, phase: "failed", error: "The page was reloaded before the answer came." }
@@ -68,6 +71,7 @@ export function open(label: string): void {
 export function restart(): void {
   turns.value = [];
   asks.value = [];
+  trusted.value = new Set();
   selected.value = null;
   conversationId.value = newId("conv");
   save();

@@ -53,6 +53,11 @@ export function Ask({ ask }: { ask: Question }) {
         <button type="button" class="quiet-button" onClick={() => answer(false)}>
           {no}
         </button>
+        {detail?.always && (
+          <button type="button" class="quiet-button" onClick={() => answer("always")}>
+            Always allow
+          </button>
+        )}
         <button type="button" class="primary" onClick={() => answer(true)}>
           {yes}
         </button>

@@ -1,0 +1,117 @@
+"""Widgets nobody here wrote run in the host as they are: the examples of the MCP Apps SDK, as published on npm."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import HERE, House
+from person import Person
+from playwright.sync_api import expect
+
+MODULES = HERE / "thirdparty" / "node_modules"
+NODE = Path(sys.executable).parent / "node"
+
+#: Package, the tool that shows its widget, a text (or CSS selector) that only the drawn widget has.
+IN_CI = [
+    ("basic-react", "get-time", "text=Server Time"),
+    ("basic-vue", "get-time", "text=Server Time"),
+    ("basic-svelte", "get-time", "text=Server Time"),
+    ("basic-preact", "get-time", "text=Server Time"),
+    ("budget-allocator", "get-budget-data", "canvas"),
+    ("threejs", "show_threejs_scene", "canvas"),
+]
+IN_SOAK = [
+    ("basic-solid", "get-time", "text=Server Time"),
+    ("basic-vanillajs", "get-time", "text=Server Time"),
+    ("cohort-heatmap", "get-cohort-data", "text=Retention"),
+    ("scenario-modeler", "get-scenario-data", "canvas"),
+    ("system-monitor", "get-system-info", "canvas"),
+    ("wiki-explorer", "get-first-degree-links", "canvas"),
+    ("pdf", "display_pdf", "canvas"),
+]
+WIDGETS = [pytest.param(*w, id=w[0]) for w in IN_CI] + [
+    pytest.param(*w, id=w[0], marks=pytest.mark.soak) for w in IN_SOAK
+]
+#: Without a network these say so themselves, on the console too.
+OFFLINE = {"wiki-explorer"}
+#: Runs code that comes as text: the published policy refuses that, in ChatGPT too.
+EVALUATES = {"threejs"}
+PDF = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
+trailer<</Root 1 0 R>>
+%%EOF
+"""
+
+
+@pytest.fixture
+def serve(house: House) -> Iterator[Callable[..., None]]:
+    """Start one package's own server and list it as a plugin."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(package: str, *arguments: str) -> None:
+        entry = MODULES / "@modelcontextprotocol" / f"server-{package}" / "dist" / "index.js"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        node = str(NODE) if NODE.exists() else "node"
+        environment = {**os.environ, "PORT": str(port)}
+        process = subprocess.Popen(
+            [node, str(entry), *arguments], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        started.append(process)
+        assert process.stdout
+        for line in process.stdout:
+            if "listening" in line:
+                break
+        house.elsewhere[package] = f"http://localhost:{port}/mcp"
+
+    yield start
+    house.elsewhere.clear()
+    for process in started:
+        process.kill()  # asked politely, it waits for the browser to let go of its connections
+        process.communicate()
+
+
+@pytest.mark.parametrize(("package", "tool", "drawn"), WIDGETS)
+def test_a_published_widget_draws_itself(
+    person: Person, serve: Callable[..., None], shots: Path, tmp_path: Path, package: str, tool: str, drawn: str
+) -> None:
+    paper = tmp_path / "paper.pdf"
+    paper.write_bytes(PDF)
+    serve(package, *([str(paper)] if package == "pdf" else []))
+    person.open(package)
+    if package == "pdf":
+        person.run(tool, {"url": paper.as_uri()})
+    else:
+        person.choose(tool).get_by_role("button", name="Run").click()
+    card = person.page.get_by_role("article", name=f"Call of {tool}")
+    approve = card.get_by_role("button", name="Approve")  # most of them set no annotations: a host asks then
+    expect(approve.or_(card.get_by_text("Called"))).to_be_visible()
+    if approve.is_visible():
+        approve.click()
+    expect(card.get_by_role("status")).to_contain_text("Called")
+    inside = person.widget(card).inside
+    if package == "pdf":  # its widget reads the bytes by a tool that sets no annotations either
+        card.get_by_role("button", name="Always allow").click()
+    if package in EVALUATES:
+        expect(inside.get_by_text("violates the following Content Security Policy")).to_be_visible(timeout=20_000)
+        person.pane("Policy").get_by_label("As in developer mode: no policy at all").check()
+        expect(inside.get_by_text("violates the following Content Security Policy")).to_have_count(0)
+    try:
+        expect(inside.locator(drawn).first).to_be_visible(timeout=20_000)
+    finally:
+        person.page.screenshot(path=shots / f"thirdparty-{package}.png")
+    if package in OFFLINE:
+        return
+    console = person.pane("Console")
+    errors = console.locator("[data-level=error]").all_inner_texts()
+    assert [e for e in errors if package not in EVALUATES or "unsafe-eval" not in e] == []
+    refused = person.pane("Policy").get_by_role("list", name="Refused requests").get_by_role("listitem")
+    assert [text for text in refused.all_inner_texts() if "eval" not in text] == []
