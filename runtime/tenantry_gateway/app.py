@@ -7,25 +7,22 @@ here talks to anybody yet, so that a snapshot of the started process (SnapStart)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from fastapi import FastAPI
 from tenantry_registry.domains import Domains
 from tenantry_registry.issuers import Issuers
-from tenantry_registry.limits import Limiter
 from tenantry_registry.links import Links
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
-from tenantry_registry.usage import Usage
 
 from tenantry_gateway.asgi import Shell
 from tenantry_gateway.attachments import Attachments
 from tenantry_gateway.door import Door, on_this_machine, over_the_network
 from tenantry_gateway.flights import Flights
 from tenantry_gateway.log import Log
-from tenantry_gateway.meter import Meter, Plans
 from tenantry_gateway.reads import Answers
 from tenantry_gateway.route import Sites
 from tenantry_gateway.seal import Seal
@@ -34,6 +31,10 @@ from tenantry_gateway.shelf import Shelf
 from tenantry_gateway.turn import Authenticate, Desk, SecretsOf
 from tenantry_gateway.web import Web
 from tenantry_gateway.wellknown import Pages
+
+if TYPE_CHECKING:
+    from tenantry_registry.limits import Limiter
+    from tenantry_registry.usage import Usage
 
 
 async def no_secrets(name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> Mapping[str, str]:
@@ -63,7 +64,11 @@ def create_app(
     registry = Registry(objects)
     links = Links(objects)
     write = log or Log()
-    meter = Meter(Plans(objects), limiter, usage, log=write) if limiter and usage else None
+    meter = None
+    if limiter and usage:
+        from tenantry_gateway.meter import Meter, Plans
+
+        meter = Meter(Plans(objects), limiter, usage, log=write)
     desk = Desk(
         objects=objects,
         runner=runner,

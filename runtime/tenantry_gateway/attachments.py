@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from tenantry_registry import files
@@ -21,9 +21,11 @@ from tenantry_registry.manifest import ORIGIN
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Kind, Objects
 
-from tenantry_gateway.meter import Meter
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import User
+
+if TYPE_CHECKING:
+    from tenantry_gateway.meter import Meter
 
 SLOTS: Final = 8  # files that one call may make, where the plugin makes files at all
 FILE_BYTES: Final = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
@@ -151,16 +150,16 @@ async def _resume(desk: Desk, turn: Turn, work: Work) -> Work:
     if not isinstance(given, dict) or not all(isinstance(value, dict) for value in given.values()):
         raise Refusal(INVALID_PARAMS, "inputResponses must be an object of objects.")
     bare = {key: value for key, value in work.params.items() if key not in ("inputResponses", "requestState")}
-    work = replace(work, params=bare)
+    work = work._replace(params=bare)
     if sealed is None:
-        return replace(work, answers=given)
+        return work._replace(answers=given)
     state = desk.seal.open("requestState", _bound(turn), sealed) if isinstance(sealed, str) else None
     if state is None or state["request"] != _digest(work):
         raise Refusal(INVALID_PARAMS, "requestState is not one of this request, or has expired.")
     edition = work.edition
     if state["release"] != edition.digest:
         edition = await desk.shelf.resumed(work.site.name, state["release"])
-    return replace(work, edition=edition, answers={**state["answers"], **given})
+    return work._replace(edition=edition, answers={**state["answers"], **given})
 
 
 async def conclude(desk: Desk, turn: Turn, work: Work, done: Done, level: str | None) -> Reply:

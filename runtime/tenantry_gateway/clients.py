@@ -7,8 +7,7 @@ table is registry's hosts.py). It changes presentation only, never what is allow
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tenantry_registry import hosts
 
@@ -19,13 +18,12 @@ from tenantry_gateway.wire import Message
 NOTE_CHARACTERS: Final = 200  # of a client's name, version or locale in a note: a header stays small
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(NamedTuple):
     """The client of one request. `kind` is hosts.py's word for it, "" where it can't be told."""
 
     kind: str = ""
-    info: Mapping[str, Any] = field(default_factory=dict)
-    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    info: Mapping[str, Any] = {}
+    capabilities: Mapping[str, Any] = {}
     locale: str = ""
 
     def may(self, method: str) -> bool:

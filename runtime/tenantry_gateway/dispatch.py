@@ -11,8 +11,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_gateway import clients, pending, wire
 from tenantry_gateway.calls import pass_on
 from tenantry_gateway.edition import Edition
-from tenantry_gateway.meter import METERED
-from tenantry_gateway.methods import METHODS
+from tenantry_gateway.methods import METERED, METHODS
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
 from tenantry_gateway.revisions import HANDSHAKE, STATELESS
 from tenantry_gateway.route import Site

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.names import Name
@@ -27,8 +26,7 @@ class Stale(Exception):
     """What the call read has changed since: run it again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A document as read: `version` is None where nothing stands yet."""
 
     key: str

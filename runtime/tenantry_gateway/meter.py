@@ -28,7 +28,6 @@ PLANS_KEPT: Final = 1_024  # tenants whose plan is remembered
 SLOT_SECONDS: Final = (
     30.0  # of a call in flight: a tool's 25 and what is around it; a function that died frees its slot
 )
-METERED: Final = frozenset({"tools/call", "prompts/get", "completion/complete", "resources/read"})
 
 
 class Plans:

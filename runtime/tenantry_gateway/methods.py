@@ -9,6 +9,7 @@ from tenantry_gateway import calls, reads, statics
 from tenantry_gateway.revisions import HANDSHAKE, STATELESS
 from tenantry_gateway.turn import Handler
 
+METERED: Final = frozenset({"tools/call", "prompts/get", "completion/complete", "resources/read"})  # usage.py's rows
 METHODS: Final[Mapping[tuple[str, str], Handler]] = {
     (HANDSHAKE, "initialize"): statics.initialize,
     (HANDSHAKE, "ping"): statics.empty,

@@ -13,12 +13,10 @@ from functools import cache
 from typing import Any
 
 from mangum import Mangum
-from tenantry_registry.dynamodb import Table
-from tenantry_registry.lambda_runner import LambdaRunner
-from tenantry_registry.limits_dynamodb import DynamoLimiter
+from tenantry_registry.objects import Objects
 from tenantry_registry.objects_open import open_objects
+from tenantry_registry.runners import Call, Release, Runner
 from tenantry_registry.secrets import Reader
-from tenantry_registry.usage_dynamodb import DynamoUsage
 
 from tenantry_gateway.app import create_app
 from tenantry_gateway.settings import GatewaySettings
@@ -29,17 +27,57 @@ Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 def compose(settings: GatewaySettings) -> Handler:
     """The handler for these settings. Connects to nothing. Raises: PlatformError, as `create_app`."""
     objects = open_objects(settings.store, endpoint=settings.store_endpoint or None, region=settings.region)
-    functions = {"public": settings.sandbox_public, "none": settings.sandbox_none}
-    counting = settings.limits_table and settings.usage_table
     app = create_app(
         objects=objects,
-        runner=LambdaRunner(objects, functions=functions),
+        runner=Waking(lambda: lambda_runner(objects, settings)),
         settings=settings,
         secrets=Reader(objects, None).read,  # storage decrypts: the role may use the key of secrets
-        limiter=DynamoLimiter(Table(settings.limits_table, region=settings.region)) if counting else None,
-        usage=DynamoUsage(Table(settings.usage_table, region=settings.region)) if counting else None,
+        **counters(settings),
     )
     return bridge(app, settings.base_path)
+
+
+def lambda_runner(objects: Objects, settings: GatewaySettings) -> Runner:
+    from tenantry_registry.lambda_runner import LambdaRunner
+
+    return LambdaRunner(objects, functions={"public": settings.sandbox_public, "none": settings.sandbox_none})
+
+
+def counters(settings: GatewaySettings) -> dict[str, Any]:
+    """Where limits and usage are counted; nowhere, in a stage that has no tables for it."""
+    if not (settings.limits_table and settings.usage_table):
+        return {}
+    from tenantry_registry.dynamodb import Table
+    from tenantry_registry.limits_dynamodb import DynamoLimiter
+    from tenantry_registry.usage_dynamodb import DynamoUsage
+
+    return {
+        "limiter": DynamoLimiter(Table(settings.limits_table, region=settings.region)),
+        "usage": DynamoUsage(Table(settings.usage_table, region=settings.region)),
+    }
+
+
+class Waking:
+    """A runner that is made when it is first needed: a cold list runs no tool, and need not load what runs one."""
+
+    def __init__(self, make: Callable[[], Runner]) -> None:
+        self._make = make
+        self._made: Runner | None = None
+
+    async def describe(self, release: Release) -> dict[str, Any]:
+        return await self._runner().describe(release)
+
+    async def call(self, release: Release, call: Call) -> dict[str, Any]:
+        return await self._runner().call(release, call)
+
+    async def aclose(self) -> None:
+        if self._made is not None:
+            await self._made.aclose()
+
+    def _runner(self) -> Runner:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
 
 def bridge(app: Any, base_path: str = "") -> Handler:

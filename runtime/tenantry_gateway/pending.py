@@ -13,7 +13,6 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from tenantry_registry.errors import Conflict
@@ -128,7 +127,7 @@ async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], versi
     kept = record["client"]
     client = Client(kept["kind"], kept["info"], kept["capabilities"], kept["locale"])
     message = Message(record["method"], record["params"], record["id"], HANDSHAKE, record["revision"])
-    turn = replace(turn, message=message, edition=edition, client=client)
+    turn = turn._replace(message=message, edition=edition, client=client)
     work = Work(
         turn.site, edition, record["method"], record["params"], record["revision"], client, turn.user, record["answers"]
     )

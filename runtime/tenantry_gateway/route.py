@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from tenantry_registry.domains import Domains
 from tenantry_registry.hosts import Place
@@ -12,8 +13,7 @@ from tenantry_registry.names import Name
 KEPT = 4_096  # addresses remembered; reading one takes some microseconds
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """One plugin at one address: `rest` is the path below it, `preview` the digits of a preview or "".
 
     `place.mcp_url` is the address as the client configured it, with a slash at the end where it was asked so;

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from tenantry_registry.manifest import WidgetEntry
 from tenantry_registry.names import Name
@@ -45,8 +44,7 @@ class SecretsOf(Protocol):
     async def __call__(self, name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> Mapping[str, str]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(NamedTuple):
     """What all turns share; made once, in app.py.
 
     `authenticate` finds the verified user of a request and is the one place where a plugin's sign-in is decided: it
@@ -67,8 +65,7 @@ class Desk:
     meter: Meter | None = None  # counts nothing on a machine without a control plane
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One message of one client to one release."""
 
     message: Message
@@ -89,8 +86,7 @@ class Turn:
         return str(self.site.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """An answer: `result` is the JSON of the JSON-RPC result; `before` are whole JSON-RPC messages that go first.
 
     `waiting` is the event id of a call that waits for the client (handshake era): there is no result yet, and
@@ -102,7 +98,7 @@ class Reply:
     waiting: str = ""
     retry: int | None = None
     session: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)  # for the log
+    facts: Mapping[str, Any] = {}  # for the log
 
 
 Handler = Callable[[Desk, Turn], Awaitable[Reply]]

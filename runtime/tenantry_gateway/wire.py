@@ -16,8 +16,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
 from tenantry_gateway.revisions import (
@@ -75,8 +74,7 @@ class Refusal(Exception):
         self.id = id
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One request, notification (`id` is None) or posted response (`method` is empty, `params` the whole message)."""
 
     method: str
@@ -91,11 +89,10 @@ class Message:
         return meta if isinstance(meta, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A body as read: its messages, and whether they came as an array. A broken member of an array is a Refusal."""
 
-    messages: list[Message | Refusal] = field(default_factory=list)
+    messages: list[Message | Refusal]
     batch: bool = False
 
 

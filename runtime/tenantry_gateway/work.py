@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.registry import bundle_key
@@ -31,8 +30,7 @@ BUSY: Final = frozenset({"limit.rate", "tenant.busy"})  # a tool says so in its 
 MESSAGE_CHARACTERS: Final = 4_000  # of an error's text
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """One thing to run. `params` are the client's, `answers` what the client answered so far, by key."""
 
     site: Site
@@ -42,18 +40,17 @@ class Work:
     revision: str
     client: Client
     user: User | None = None
-    answers: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """How it ended: with `result`, or with `questions` to the client ({key: {"method", "params"}})."""
 
     result: dict[str, Any] | None = None
-    questions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    questions: Mapping[str, Mapping[str, Any]] = {}
     notifications: Sequence[Mapping[str, Any]] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)  # what stands in the result -> the signed link it becomes
+    facts: Mapping[str, Any] = {}
+    links: Mapping[str, str] = {}  # what stands in the result -> the signed link it becomes
 
 
 async def run(desk: Desk, work: Work) -> Done:
@@ -109,7 +106,7 @@ async def _attempts(desk: Desk, work: Work) -> Done:
         except Stale:
             continue
         links = await desk.attachments.keep(work.site, slots, reply["files"])
-        return replace(_read(work, reply, release.secrets), links=links)
+        return _read(work, reply, release.secrets)._replace(links=links)
     raise contended()
 
 
@@ -169,7 +166,7 @@ def _read(work: Work, reply: Mapping[str, Any], secrets: Mapping[str, str]) -> D
         error = reply["error"]
         told = {key: error[key] for key in ("code", "error_id", "traceback") if isinstance(error.get(key), str)}
         facts |= {key: blank(value, secrets) for key, value in told.items()}
-        return replace(failed(work, error, facts), notifications=notifications)
+        return failed(work, error, facts)._replace(notifications=notifications)
     if "result" not in reply:
         raise distrust.bad()
     return Done(dict(reply["result"]), notifications=notifications, facts=facts)
