@@ -43,6 +43,7 @@ class Environment:
         self._deliver = deliver
         self._kit = kit
         self._identity = ""
+        self._folder = ""
         self._server: Kit | Guest | None = None
 
     def answer(self, event: dict[str, Any]) -> bytes:
@@ -109,11 +110,13 @@ class Environment:
         return part | {"ms": round((time.perf_counter() - started) * 1000, 3)}
 
     def _load(self, event: dict[str, Any], session: Session) -> Kit | Guest:
-        os.environ.update(event.get("env") or {})
-        os.environ.update(session.secrets)
-        folder = self._locate(event)
-        entrypoint.prepare(folder, self._kit)
-        loaded = entrypoint.load(folder, event["entrypoint"])
+        if not self._folder:  # once: a compiled module cannot be imported a second time
+            os.environ.update(event.get("env") or {})
+            os.environ.update(session.secrets)
+            folder = self._locate(event)
+            entrypoint.prepare(folder, self._kit)
+            self._folder = folder
+        loaded = entrypoint.load(self._folder, event["entrypoint"])
         if servers.is_kit(loaded):
             return Kit(loaded)
         hosted = servers.host(loaded)

@@ -29,7 +29,7 @@ def apply(limits: dict[str, int]) -> None:
 def bind() -> None:
     """Die with the runner, and become the parent of grandchildren whose parent dies, so that it still finds them.
 
-    A namespace of processes does both better; this is for a worker without one, and for Linux only (prctl(2)).
+    On Linux only (prctl(2)). A namespace of processes does both better.
     """
     if sys.platform == "linux":  # pragma: no branch
         libc = ctypes.CDLL(None)

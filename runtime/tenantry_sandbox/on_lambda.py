@@ -8,9 +8,11 @@ import faulthandler
 import http.client
 import json
 import os
+import shutil
 import tempfile
 import urllib.request
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -50,8 +52,6 @@ def _environment() -> Environment:
 def fetch(event: dict[str, Any], place: str = PLACE) -> str:
     """Get the bundle by its signed address, verify it, unpack it. Raises: LoadError `sandbox.bundle`."""
     folder = os.path.join(place, event["digest"])
-    if os.path.isdir(folder):
-        return folder
     os.makedirs(place, exist_ok=True)
     archive = f"{folder}.zip"
     try:
@@ -61,11 +61,12 @@ def fetch(event: dict[str, Any], place: str = PLACE) -> str:
         ):
             while piece := answer.read(1_048_576):
                 file.write(piece)
+        shutil.rmtree(folder, ignore_errors=True)  # of a process that ended in this environment: /tmp outlives it
         unpack.unpack(archive, event["digest"], folder)
     except (URLError, OSError, http.client.HTTPException) as error:
         raise LoadError("sandbox.bundle", f"The bundle could not be fetched: {type(error).__name__}.") from error
     finally:
-        if os.path.exists(archive):
+        with suppress(FileNotFoundError):
             os.unlink(archive)
     return folder
 

@@ -2,7 +2,7 @@
 
 Started by `tenantry_registry.process_runner` with the socket as an inherited file descriptor. The first frame says how
 to live: `limits` for the process, `kit` folders for the end of sys.path, `bare` to forget the interpreter's own
-site-packages, `warm` to import the kit before a bundle is known, `bind` to die with the runner, `debug` for a terminal.
+site-packages, `warm` to import the kit before a bundle is known, `debug` for a terminal.
 """
 
 import faulthandler
@@ -27,8 +27,7 @@ def main(number: int) -> None:
     start = frames.read(sock)
     debug = bool(start.get("debug"))
     limits.apply(start.get("limits") or {})
-    if start.get("bind"):
-        limits.bind()
+    limits.bind()
     if start.get("bare"):
         sys.path[:] = [path for path in sys.path if is_standard(path)]
     kit: list[str] = start.get("kit") or []

@@ -14,17 +14,18 @@ from typing import Final
 KIT: Final = ("tenantry", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection")
 
 
+def place(name: str) -> Path:
+    """The folder of an installed package, or the file of a module. Raises: ModuleNotFoundError."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(f"{name} is not installed", name=name)
+    origin = Path(spec.origin)
+    return (origin.parent if spec.submodule_search_locations else origin).resolve()
+
+
 def sources() -> dict[str, Path]:
     """Where each of KIT lies in this installation: {file or folder name: path}."""
-    found = {}
-    for name in KIT:
-        spec = importlib.util.find_spec(name)
-        if spec is None or spec.origin is None:
-            raise ModuleNotFoundError(f"{name} is not installed", name=name)
-        origin = Path(spec.origin)
-        path = origin.parent if spec.submodule_search_locations else origin
-        found[path.name] = path.resolve()
-    return found
+    return {path.name: path for path in map(place, KIT)}
 
 
 def make(folder: Path) -> Path:
@@ -40,8 +41,5 @@ def make(folder: Path) -> Path:
 
 
 def sandbox() -> Path:
-    """The folder of the package `tenantry_sandbox`, which is never imported by the platform itself."""
-    spec = importlib.util.find_spec("tenantry_sandbox")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("tenantry_sandbox is not installed", name="tenantry_sandbox")
-    return Path(spec.origin).parent
+    """The folder of the package `tenantry_sandbox`, which the platform starts and never imports."""
+    return place("tenantry_sandbox")

@@ -176,7 +176,6 @@ class ProcessRunner:
             "kit": [str(kit)],
             "bare": self._python is None,
             "limits": dict(self._limits),
-            "bind": not isolated and not self._debug,
             "debug": self._debug,
             "warm": release is None,
         }

@@ -19,8 +19,9 @@ KEPT: Final = 32  # folders; under `platform dev` every saved change makes one
 class Unpacked:
     """The folder `folder`/{digest} for each release that was asked for."""
 
-    def __init__(self, objects: Objects, folder: Path) -> None:
+    def __init__(self, objects: Objects, folder: Path, *, kept: int = KEPT) -> None:
         self._objects = objects
+        self._kept = kept
         self._folder = folder
         self._locks: dict[str, asyncio.Lock] = {}
 
@@ -38,8 +39,8 @@ class Unpacked:
         return place
 
     def sweep(self, used: Container[str]) -> None:
-        """Remove the oldest folders beyond KEPT, but none whose digest is `used`."""
+        """Remove the oldest folders beyond those that are kept, but none whose digest is `used`."""
         idle = [place for place in self._folder.iterdir() if place.name not in used and not place.name.startswith(".")]
-        for place in sorted(idle, key=lambda place: place.stat().st_mtime)[: max(0, len(idle) - KEPT)]:
+        for place in sorted(idle, key=lambda place: place.stat().st_mtime)[: max(0, len(idle) - self._kept)]:
             self._locks.pop(place.name, None)
             shutil.rmtree(place, ignore_errors=True)

@@ -42,16 +42,21 @@ NOT_SHIPPED: Final = ("bin", "__pycache__")  # of an installation: scripts for a
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where code will run: `name` for the cache and for messages, `options` for uv."""
+    """Where code will run: `name` for the cache and for messages, `options` for uv, `python` to make bytecode with."""
 
     name: str
     options: tuple[str, ...]
+    python: str
 
 
 LAMBDA: Final = Target(
-    "Lambda arm64, Python 3.13", ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.13")
+    "Lambda arm64, Python 3.13",
+    ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.13"),
+    "python3.13",
 )
-HOST: Final = Target(f"this machine, Python {sys.version_info[0]}.{sys.version_info[1]}", ("--python", sys.executable))
+HOST: Final = Target(
+    f"this machine, Python {sys.version_info[0]}.{sys.version_info[1]}", ("--python", sys.executable), sys.executable
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,7 @@ def _install(folder: Path, wanted: Requirements, draft: Path, run: Uv) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     for path in [*packages.rglob("__pycache__")]:
         shutil.rmtree(path)
+    run.compile(packages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,17 @@ class Uv:
             raise PlatformError("vendor.unreachable", "The package index is too slow.", "Try again.") from error
         if done.returncode:
             raise _explained(done.stderr, self.target)
+
+    def compile(self, packages: Path) -> None:
+        """Add bytecode, where there is an interpreter of the target's version: it halves the time of a cold import.
+
+        Unchecked, because a bundle keeps no times; and so that the same packages are the same bytes.
+        """
+        python = shutil.which(self.target.python, path=self.environ.get("PATH"))
+        if python is not None:
+            how = ("-m", "compileall", "-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(packages))
+            # A package may hold templates that are no Python; those are left as they are.
+            subprocess.run([python, "-I", *how, str(packages)], capture_output=True, check=False)
 
 
 def uv(environ: Mapping[str, str] = os.environ, *, installed: bool | None = None) -> list[str]:

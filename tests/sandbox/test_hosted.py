@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tenantry_registry import bundle, vendor
 from tenantry_registry.names import Name
 from tenantry_registry.objects import ZIP
-from tenantry_registry.process_runner import ProcessRunner
+from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
 from tenantry_registry.runners import Call, Release
 
 HOSTED = Path(__file__).parent / "hosted"
@@ -46,11 +49,12 @@ class Hosting:
 async def hosting(objects, make_runner: Callable[..., ProcessRunner], request: pytest.FixtureRequest) -> Hosting:
     """With the packages of this environment, or of the requirements that the test names."""
     wanted = getattr(request, "param", None)
-    extra, settings = {}, {"python": sys.executable}
+    extra: dict[str, bytes] = {}
+    settings: dict[str, Any] = {"python": sys.executable}
     if wanted:
         cache = request.config.cache.mkdir("vendored")
         asked = vendor.Requirements("asked", wanted)
-        extra, settings = vendor.vendor(HOSTED, asked, vendor.HOST, cache).files(), {}
+        extra, settings = vendor.vendor(HOSTED, asked, vendor.HOST, cache).files(), {"environ": PLAIN_ENVIRON}
     packed = bundle.pack(HOSTED, extra)
     digest = bundle.digest(packed)
     await objects.put_once("bundles/hosted.zip", packed, ZIP)
@@ -92,6 +96,8 @@ async def test_prompts_resources_and_errors_of_a_hosted_server_are_its_own(hosti
     assert prompt["result"]["messages"][0]["content"]["text"] == "Hello Ädä"
     read = await hosting.call("sdk2:mcp", "resources/read", "2025-11-25", uri="zoo://about")
     assert read["result"]["contents"][0]["text"] == "A zoo."
+    unknown = await hosting.call("sdk2:mcp", "tools/call", name="größer", arguments={})
+    assert unknown["result"]["isError"] is True
     wrong = await hosting.call("sdk2:mcp", "resources/read", uri="zoo://nowhere")
     assert wrong["protocol_error"]["code"] == -32602
 
@@ -111,6 +117,10 @@ async def test_a_server_that_insists_on_sessions_gets_one_for_each_call(hosting:
     for _ in range(2):
         called = await hosting.call("sdk2:stateful_app", "tools/call", "2025-06-18", name="remember", arguments={})
         assert called["result"]["content"][0]["text"] == "remembered"
+    body = '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"remember","arguments":{}}}'
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    passed = await hosting.call("sdk2:stateful_app", "http", headers=headers, body=body)
+    assert (passed["result"]["status"], "remembered" in passed["result"]["body"]) == (200, True)
 
 
 async def test_an_app_that_mounts_its_server_is_found_and_its_lifespan_is_entered_once(hosting: Hosting) -> None:
@@ -213,3 +223,43 @@ async def test_servers_of_fastmcp_4_are_hosted_as_they_are(hosting: Hosting) -> 
     for entrypoint in ("fast4:mcp", "fast4:app"):
         called = await hosting.call(entrypoint, "tools/call", name="count", arguments={"words": ["a", "b"]})
         assert called["result"]["structuredContent"] == {"count": 2}
+
+
+async def test_a_hosted_server_answers_what_it_answers_on_its_own(hosting: Hosting) -> None:
+    own = _module("sdk2").mcp.streamable_http_app(stateless_http=True)
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+    named = {"mcp-name": "greet"}
+    questions = [
+        ("2025-11-25", "tools/call", {"name": "animals", "arguments": {"count": 2}}, {}),
+        ("2025-06-18", "tools/call", {"name": "animals", "arguments": {}}, {}),
+        ("2025-11-25", "resources/read", {"uri": "zoo://about"}, {}),
+        ("2025-11-25", "no/such/method", {}, {}),
+        ("2026-07-28", "prompts/get", {"name": "greet", "arguments": {"name": "x"}, "_meta": meta}, named),
+        ("2026-07-28", "prompts/get", {"name": "greet", "_meta": meta}, {"mcp-name": "somebody else"}),
+    ]
+    web = httpx.AsyncClient(transport=httpx.ASGITransport(own), base_url="http://127.0.0.1:8000")
+    async with own.router.lifespan_context(own), web:
+        for revision, method, params, more in questions:
+            body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+            sent = {**headers, "mcp-protocol-version": revision, "mcp-method": method, **more}
+            alone = await web.post("/mcp", content=body, headers=sent)
+            hosted = (await hosting.call("sdk2:mcp", "http", headers=sent, body=body))["result"]
+            assert (hosted["status"], hosted["body"]) == (alone.status_code, alone.text)
+            kept = {
+                name: value for name, value in alone.headers.items() if name not in ("content-length", "connection")
+            }
+            assert dict(hosted["headers"]) == kept
+
+
+def _module(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"hosted_{name}", HOSTED / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import resource
 import select
 import subprocess
 import sys
 import textwrap
-import time
 import venv
 from pathlib import Path
 
@@ -123,17 +123,24 @@ async def test_an_interpreter_that_does_not_start_is_refused(make_runner, publis
     assert refused.value.stderr == "no python\n"
 
 
-async def test_a_spare_worker_makes_the_next_release_fast(make_runner, publish) -> None:
+NOTICES_WARMTH = """
+import sys
+warm = "tenantry" in sys.modules
+from tenantry import Plugin
+plugin = Plugin()
+@plugin.tool(read_only=True, destructive=False, open_world=False)
+def add(a: int, b: int) -> str:
+    "Says whether the kit was there before."
+    return f"warm: {warm}"
+"""
+
+
+async def test_a_spare_worker_has_imported_the_kit_before_a_release_comes(make_runner, publish) -> None:
     runner = make_runner(spare=True)
-    await runner.describe(await publish({"server.py": KIT_PLUGIN}))
-    await runner.describe(await publish({"server.py": KIT_PLUGIN + "# waits for the spare, and another is started"}))
-    await asyncio.sleep(0.5)  # what a person takes to save the file again
-    saved = await publish({"server.py": KIT_PLUGIN + "\n# saved"})
-    started = time.perf_counter()
-    described = await runner.describe(saved)
-    assert described["description"]["tools"][0]["name"] == "add"
-    assert time.perf_counter() - started < 0.3, "of which a republish may take this much altogether"
-    assert "3" in str((await runner.call(saved, ADD))["result"]["content"])
+    for number, warm in enumerate([False, True, True]):
+        saved = await publish({"server.py": NOTICES_WARMTH + f"# {number}"})
+        assert (await runner.describe(saved))["description"]["tools"][0]["name"] == "add"
+        assert f"warm: {warm}" in str((await runner.call(saved, ADD))["result"]["content"])
 
 
 async def test_a_spare_worker_is_not_used_for_a_bundle_that_brings_its_own_pydantic(
@@ -152,32 +159,77 @@ async def test_a_spare_worker_is_not_used_for_a_bundle_that_brings_its_own_pydan
     assert seen["pydantic"].endswith("/_vendor/pydantic/__init__.py")
 
 
-async def test_a_spare_worker_that_does_not_start_is_done_without(make_runner, publish, tmp_path: Path) -> None:
+def scripted(tmp_path: Path, script: str) -> str:
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\ntest -e {tmp_path}/broken && exit 1\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\n{script}\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    runner = make_runner(spare=True, python=str(python))
-    (tmp_path / "broken").touch()
-    with pytest.raises(SandboxError):
-        await runner.describe(await publish({"server.py": KIT_PLUGIN}))
-    (tmp_path / "broken").unlink()
+    return str(python)
+
+
+async def test_a_spare_worker_that_does_not_start_is_done_without(make_runner, publish, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    starts.touch()
+    second_fails = f"echo x >> {starts}; test $(wc -l < {starts}) = 2 && exit 1"
+    runner = make_runner(spare=True, python=scripted(tmp_path, second_fails))
+    for number in range(3):
+        await runner.describe(await publish({"server.py": KIT_PLUGIN + f"# {number}"}))
+
+
+async def test_a_spare_worker_that_does_not_start_does_not_stop_the_end(make_runner, publish, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    starts.touch()
+    second_fails = f"echo x >> {starts}; test $(wc -l < {starts}) = 2 && exit 1"
+    runner = make_runner(spare=True, python=scripted(tmp_path, second_fails))
     await runner.describe(await publish({"server.py": KIT_PLUGIN}))
-    (tmp_path / "broken").touch()  # before the spare that was asked for has run its script
-    await asyncio.sleep(0.1)
-    (tmp_path / "broken").unlink()
-    await runner.describe(await publish({"server.py": KIT_PLUGIN + "# second"}))
+    await runner.aclose()
+
+
+async def test_whoever_leaves_while_a_worker_starts_leaves_no_process(make_runner, publish, tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    runner = make_runner(python=scripted(tmp_path, f"echo $$ > {told}.part; mv {told}.part {told}; exec sleep 60"))
+    leaving = asyncio.ensure_future(runner.describe(await publish({"server.py": KIT_PLUGIN})))
+    while not told.exists():  # noqa: ASYNC110 - it happens in another process
+        await asyncio.sleep(0.005)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+    stat = Path(f"/proc/{told.read_text().strip()}/stat")
+    assert not stat.exists() or ") Z" in stat.read_text()
+
+
+async def test_while_debugging_nothing_is_caught_limited_or_ended(make_runner, publish) -> None:
+    runner = make_runner(debug=True)
+    release = await publish(
+        """
+        import os, resource, time
+        def look(call, session):
+            print("seen in the terminal")
+            if os.fork() == 0:
+                time.sleep(0.2)
+                os._exit(0)
+            time.sleep(0.1)
+            return {"result": {"core": resource.getrlimit(resource.RLIMIT_CORE)[1], "pid": os.getpid()}}
+        plugin = Plugin(look=look)
+        """,
+        timeout=0.05,
+    )
+    replies = [await runner.call(release, named("look")) for _ in range(2)]
+    assert replies[0]["result"]["pid"] == replies[1]["result"]["pid"]
+    assert replies[0]["result"]["core"] == resource.getrlimit(resource.RLIMIT_CORE)[1]
+    assert "stdout" not in replies[0]
 
 
 DEBUGGED = """
-import asyncio, sys
+import asyncio, os, sys
 from pathlib import Path
 from tenantry_registry.names import Name
 from tenantry_registry.objects_file import FileObjects
-from tenantry_registry.process_runner import ProcessRunner
+from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
 from tenantry_registry.runners import Call, Release
 
 async def main(store, folder, digest, key):
-    runner = ProcessRunner(FileObjects(store), folder=Path(folder), debug=True)
+    measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
+    runner = ProcessRunner(FileObjects(store), folder=Path(folder), debug=True, environ={**PLAIN_ENVIRON, **measured})
     release = Release(Name("acme", "zoo"), digest, "server:plugin", key, timeout=0.2)
     print("REPLY", await runner.call(release, Call("tools/call", {"name": "stop"})), flush=True)
     await runner.aclose()

@@ -149,7 +149,8 @@ async def test_an_app_that_refuses_the_host_is_told_how_to_accept_it(runner, pub
 
 
 async def test_an_app_that_waits_for_the_client_to_go_is_told_so(runner, publish) -> None:
-    waits = """assert (await receive())["type"] == "http.disconnect" """
+    waits = """assert (await receive())["type"] == "http.disconnect"
+    await send({"type": "http.response.debug", "info": {}})"""
     release = await publish({"server.py": asgi(after=waits)}, entrypoint="server:app")
     assert "description" in await runner.describe(release)
 
@@ -197,3 +198,124 @@ async def test_a_list_that_never_ends_is_cut(runner, publish) -> None:
     source = asgi(before=endless, result='pages or {"capabilities": {"tools": {}}}')
     described = (await runner.describe(await publish({"server.py": source}, entrypoint="server:app")))["description"]
     assert len(described["answers"]["2025"]["tools/list"]["result"]["tools"]) == 101
+
+
+FAKE_FASTMCP = """
+class Transports:
+    async def run_async(self):
+        raise AssertionError("nothing is served from here")
+class FastMCP(Transports):
+    def run(self):
+        raise AssertionError("nothing is served from here")
+    def http_app(self, path, stateless_http):
+        from app import app
+        return app
+"""
+
+
+@pytest.mark.parametrize("start", ["mcp.run()", "asyncio.run(mcp.run_async())"])
+async def test_a_script_is_hosted_whichever_way_it_starts_its_server(runner, publish, start: str) -> None:
+    files = {
+        "run.py": f"""
+            import asyncio
+            try:
+                import uvicorn.main
+            except ImportError:
+                pass
+            from fastmcp.server.server import FastMCP
+            mcp = FastMCP()
+            try:
+                {start}
+            except Exception:
+                raise SystemExit("a handler of the script has stopped it") from None
+        """,
+        "app.py": asgi(),
+        "fastmcp/__init__.py": "",
+        "fastmcp/server/__init__.py": "",
+        "fastmcp/server/server.py": FAKE_FASTMCP,
+        "uvicorn/__init__.py": "",
+    }
+    described = await runner.describe(await publish(files, entrypoint="run.py"))
+    assert described["description"]["answers"]["2025"]["initialize"]["result"]["serverInfo"] == {"name": "raw"}
+
+
+async def test_a_script_that_failed_may_succeed_the_next_time(runner, publish, tmp_path) -> None:
+    files = {
+        "run.py": f"""
+            import os
+            from fastmcp.server.server import FastMCP
+            assert os.path.exists({str(tmp_path / "ready")!r})
+            FastMCP().run()
+        """,
+        "app.py": asgi(),
+        "fastmcp/__init__.py": "",
+        "fastmcp/server/__init__.py": "",
+        "fastmcp/server/server.py": FAKE_FASTMCP,
+    }
+    release = await publish(files, entrypoint="run.py")
+    assert (await runner.describe(release))["error"]["code"] == "plugin.import"
+    (tmp_path / "ready").touch()
+    assert "description" in await runner.describe(release)
+
+
+FAKE_SDK_1 = {
+    "mcp/__init__.py": "",
+    "mcp/server/__init__.py": "",
+    "mcp/server/fastmcp/__init__.py": "",
+    "mcp/server/fastmcp/server.py": """
+        from types import SimpleNamespace
+        class FastMCP:
+            settings = SimpleNamespace(streamable_http_path="/own/mcp", transport_security=None)
+            def streamable_http_app(self):
+                from app import app
+                assert self.settings.stateless_http
+                return app
+    """,
+    "mcp/server/lowlevel/__init__.py": "",
+    "mcp/server/lowlevel/server.py": "class Server: pass",
+    "mcp/server/streamable_http_manager.py": """
+        from contextlib import asynccontextmanager
+        class StreamableHTTPSessionManager:
+            running = False
+            def __init__(self, app, stateless):
+                assert stateless
+            @asynccontextmanager
+            async def run(self):
+                self.running = True
+                yield
+            async def handle_request(self, scope, receive, send):
+                from app import app
+                assert self.running
+                await app(scope, receive, send)
+    """,
+}
+
+
+@pytest.mark.parametrize("server", ["mcp.server.fastmcp.server:FastMCP", "mcp.server.lowlevel.server:Server"])
+async def test_both_servers_of_the_first_sdk_are_served_without_sessions(runner, publish, server: str) -> None:
+    module, _, name = server.partition(":")
+    files = {**FAKE_SDK_1, "app.py": asgi(), "server.py": f"from {module} import {name}\nmcp = {name}()"}
+    described = await runner.describe(await publish(files, entrypoint="server:mcp"))
+    assert list(described["description"]["answers"]) == ["2025"]
+
+
+BOTH_ERAS = """if body["method"] == "server/discover":
+        result = {"capabilities": {"tools": {}}, "supportedVersions": ["2026-07-28"]}
+        text = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result})
+        await send({"type": "http.response.start", "status": 200})
+        return await send({"type": "http.response.body", "body": text.encode()})
+    if body["method"] == "tools/call":
+        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "working"}}
+        error = {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "no such tool"}}
+        text = "".join(f"data: {json.dumps(part)}\\r\\n\\r\\n" for part in (note, error))
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+        return await send({"type": "http.response.body", "body": text.encode()})"""
+
+
+async def test_an_app_of_both_eras_is_asked_in_both_and_its_errors_are_protocol_errors(runner, publish) -> None:
+    release = await publish({"server.py": asgi(before=BOTH_ERAS)}, entrypoint="server:app")
+    described = (await runner.describe(release))["description"]
+    assert described["answers"]["2026"]["server/discover"]["result"]["supportedVersions"] == ["2026-07-28"]
+    called = await runner.call(release, CALL)
+    assert called["protocol_error"] == {"code": -32602, "message": "no such tool"}
+    assert called["notifications"] == [{"method": "notifications/message", "params": {"data": "working"}}]

@@ -8,6 +8,7 @@ import sys
 import zipfile
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,8 @@ def test_what_a_plugin_asks_for_is_resolved_with_all_that_it_needs(plugin, resol
     assert vendored.notices == ()
     names = [*vendored.files()]
     assert {"_vendor/pure/__init__.py", "_vendor/deeper/__init__.py"} <= {*names}
-    assert not [name for name in names if "/bin/" in name or "__pycache__" in name or "/." in name]
+    assert not [name for name in names if "/bin/" in name or name.endswith("/x.pyc") or "/." in name]
+    assert [name for name in names if name.startswith("_vendor/pure/__pycache__/__init__.")], "a cold import is halved"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,8 @@ def test_code_for_the_first_sdk_gets_the_first_sdk(plugin, resolve, asked, code,
 
 def test_wheels_are_chosen_for_the_platform_that_will_run_them(plugin, resolve) -> None:
     folder = plugin(requirements__txt="graviton\n")
-    assert resolve(folder, LAMBDA).packages == ("graviton==1.0",)
+    nowhere = replace(LAMBDA, python="python-that-is-not-here")
+    assert resolve(folder, nowhere).packages == ("graviton==1.0",)
     with pytest.raises(PlatformError) as refused:
         resolve(folder, HOST)
     assert refused.value.code == "vendor.no-wheel"
@@ -167,6 +170,7 @@ def test_wheels_are_chosen_for_the_platform_that_will_run_them(plugin, resolve) 
         ({"requirements__txt": "windows\n"}, "vendor.no-wheel", "windows has no wheel"),
         ({"requirements__txt": "pure==3\n"}, "vendor.unresolved", "pure==3"),
         ({"requirements__txt": "no-such-package\n"}, "vendor.unresolved", "no-such-package"),
+        ({"requirements__txt": "-r missing.txt\n"}, "vendor.unresolved", "missing.txt"),
         ({"requirements__txt": "=not= a requirement\n"}, "vendor.unresolved", "resolved"),
         ({"pyproject__toml": "[project\n"}, "vendor.requirements", "pyproject.toml is not TOML"),
         ({"pyproject__toml": "project = 3\n"}, "vendor.requirements", "not a list"),
