@@ -1,0 +1,175 @@
+"""What `platform deploy`, `destroy` and `doctor` decide and say, with moto in AWS's place; nothing is deployed here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+from tenantry_cli.cloud import asking, checks, plan, record
+from tenantry_cli.cloud.account import BOOTSTRAP, Account
+from tenantry_cli.cloud.deployment import found_zips
+from tenantry_cli.cloud.toolkit import EVENT, Toolkit
+from tenantry_cli.main import run
+from tenantry_cli.output import Terminal
+from tenantry_registry.errors import PlatformError
+
+BILL = {"requests": 1e6, "total": 3.5, "unknown": ["a fee"], "items": [
+    {"what": "HTTP API", "dollars": 1.0, "fixed": False, "of": "2026-11"},
+    {"what": "a fee", "dollars": None, "fixed": False, "of": "2025-01"}]}  # fmt: skip
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    with mock_aws():
+        yield
+
+
+def standing(**more: object) -> record.Record:
+    base = {"stage": "prod", "account": "1", "region": "eu-west-1", "url": "https://d.cloudfront.net",
+            "api_url": "https://d.cloudfront.net/api", "store": "bucket", "at": 1.0}  # fmt: skip
+    return record.Record(**{**base, **more})  # type: ignore[arg-type]
+
+
+def by_name(found: list[checks.Check]) -> dict[str, checks.Check]:
+    return {check.name: check for check in found}
+
+
+def test_an_account_is_checked_and_each_gap_has_its_cure(aws: None) -> None:
+    zones = boto3.client("route53")
+    zones.create_hosted_zone(Name="example.com", CallerReference="1")
+    boto3.client("ssm", region_name="us-east-1").put_parameter(Name=BOOTSTRAP, Value="29", Type="String")
+    found = list(checks.account(Account("us-east-1"), stage="prod", domain="plugins.example.com", certificate=""))
+    state = {check.name: check.state for check in found}
+    assert state["credentials"] == state["zone"] == state["domain"] == state["bootstrap"] == "ok"
+    assert state["isolation"] == "unknown"
+    elsewhere = by_name(
+        list(checks.account(Account("eu-west-1"), stage="dev", domain="plugins.example.org", certificate=""))
+    )
+    assert elsewhere["zone"].state == "fail"
+    assert "--certificate" in elsewhere["zone"].cure
+    assert elsewhere["bootstrap"].state in ("ok", "warn")
+
+
+def test_without_a_domain_the_check_says_that_nothing_can_be_submitted(aws: None) -> None:
+    found = by_name(list(checks.account(Account("us-east-1"), stage="dev", domain="", certificate="")))
+    assert found["domain"].state == "warn"
+    assert "Not submittable" in found["domain"].cure
+
+
+@pytest.mark.parametrize(
+    ("domain", "state"),
+    [("plugins.example.com", "ok"), ("a" * 40 + ".example.com", "ok"), ("a" * 48 + ".example.com", "fail"),
+     ("not a domain", "fail"), ("localhost", "fail")],
+)  # fmt: skip
+def test_a_domain_must_leave_room_for_plugins_in_one_label(domain: str, state: str) -> None:
+    (found,) = checks.names(domain)
+    assert found.state == state
+
+
+def test_no_credentials_is_said_once_and_nothing_else_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    found = list(checks.account(Account("us-east-1"), stage="prod", domain="", certificate=""))
+    assert [(check.name, check.state) for check in found] == [("credentials", "fail")]
+
+
+def test_what_was_said_once_is_remembered_and_a_move_is_refused(tmp_path: Path) -> None:
+    records = record.Records(tmp_path)
+    records.write(standing(domain="plugins.example.com", notify="ops@example.com"))
+    again = asking.wish("prod", environment={}, records=records)
+    assert (again.region, again.domain, again.notify) == ("eu-west-1", "plugins.example.com", "ops@example.com")
+    assert asking.wish("prod", domain="", environment={}, records=records).domain == ""
+    with pytest.raises(PlatformError, match="can't move"):
+        asking.wish("prod", region="us-east-1", environment={}, records=records)
+    assert asking.wish("dev", environment={"AWS_REGION": "eu-north-1"}, records=records).region == "eu-north-1"
+
+
+def test_a_record_is_read_as_written_and_keeps_the_assemblies_that_count(tmp_path: Path) -> None:
+    records = record.Records(tmp_path)
+    assert records.read("prod") is None
+    for name in ("0001", "0002", "0003"):
+        (records.assemblies("prod") / name).mkdir(parents=True)
+    written = standing(assemblies=("0002", "0003"))
+    records.write(written)
+    assert records.read("prod") == written
+    assert sorted(path.name for path in records.assemblies("prod").iterdir()) == ["0002", "0003"]
+    records.forget("prod")
+    assert records.read("prod") is None
+    assert not records.assemblies("prod").exists()
+
+
+def test_where_nobody_can_answer_a_yes_must_have_been_given() -> None:
+    with pytest.raises(PlatformError, match="nobody to ask"):
+        asking.ask(Terminal(), yes=False)("Deploy?")
+    assert asking.ask(Terminal(), yes=True)("Deploy?")
+
+
+def test_a_plan_counts_what_happens_and_says_what_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:
+    old = {"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "a"}},
+                         "Q": {"Type": "AWS::SQS::Queue", "Properties": {"DelaySeconds": 1}}}}  # fmt: skip
+    new = {"Resources": {"T": {"Type": "AWS::DynamoDB::Table", "Properties": {"TableName": "b"}},
+                         "R": {"Type": "AWS::SNS::Topic", "Properties": {}}}}  # fmt: skip
+    changes = Toolkit().compare([{"stack": "Tenantry-dev-Storage", "old": old, "new": new}])
+    found = plan.read("dev", changes, zips=(), bill=BILL, bootstrap=("us-east-1",))
+    assert found.counts == {"add": 1, "replace": 1, "destroy": 1}
+    plan.show(Terminal(), found)
+    said = capsys.readouterr().out
+    assert "replace     DynamoDB::Table  T" in said
+    assert "TableName" in said
+    assert "1 to add, 1 to replace, 1 to destroy" in said
+    assert "about $3.50" in said
+    assert "a fee: unknown" in said
+    assert found.to_dict()["counts"]["destroy"] == 1
+    assert plan.read("dev", [], zips=(), bill=BILL).empty
+
+
+def test_the_bill_comes_from_infra() -> None:
+    bill = Toolkit().costs("dev", 1_000_000)
+    assert bill["total"] > 1
+    assert bill["unknown"] == ["Lambda new isolated environments"]
+
+
+def test_progress_is_read_from_the_cdks_own_lines() -> None:
+    line = ("Tenantry-dev-Storage |  4/15 | 10:08:45 AM | CREATE_FAILED        | AWS::S3::Bucket            "
+            "| Store (Store1D2A845B) it exists already")  # fmt: skip
+    found = EVENT.match(line)
+    assert found
+    assert (found["stack"], found["done"], found["total"], found["status"], found["type"]) == (
+        "Tenantry-dev-Storage", "4", "15", "CREATE_FAILED", "AWS::S3::Bucket")  # fmt: skip
+    assert found["rest"].endswith("it exists already")
+
+
+def test_infras_own_refusals_arrive_with_code_and_cure(tmp_path: Path) -> None:
+    with pytest.raises(PlatformError) as refused:
+        found_zips(tmp_path, "lambda")
+    assert refused.value.code == "deploy.no-zips"
+    with pytest.raises(PlatformError) as unknown:
+        Toolkit().synthesise({"stage": "nowhere", "account": "1", "region": "us-east-1"}, tmp_path, tmp_path / "out")
+    assert unknown.value.code == "deploy.synthesis"
+
+
+def test_destroying_data_without_a_second_yes_touches_nothing(
+    aws: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["destroy", "--stage", "dev", "--yes", "--data"]) == 1
+    assert "deploy.unconfirmed" in capsys.readouterr().err
+
+
+def test_doctor_answers_for_aws_as_json(
+    aws: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(["doctor", "--aws", "--stage", "dev", "--json"])
+    answer = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert answer["credentials"]["state"] == "ok"
+    assert answer["domain"]["state"] == "warn"
