@@ -118,6 +118,7 @@ class Tool:
             "invoked": options.invoked,
             "fileParams": list(self.file_params) or None,
             "profile": options.profile or None,
+            "plain": True if self.signature.context is None else None,  # it can't touch ctx.state and ctx.shared
             "meta": dict(options.meta) if options.meta else None,
         }
         return {

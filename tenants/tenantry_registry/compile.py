@@ -105,6 +105,7 @@ def compile_release(
         limits=config.limits.model_dump(mode="json"),
         examples=tuple(example.model_dump(mode="json") for example in config.examples),
         uses_files=uses_files,
+        plain=tuple(tool["name"] for tool in description.tools if tool.get("plain")),
     )
     return CompiledRelease(manifest, widgets, findings)
 

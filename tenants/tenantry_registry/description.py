@@ -46,6 +46,7 @@ class Tool(Part):
     invoked: Text | None = None
     fileParams: list[Text] | None = None
     profile: bool | None = None
+    plain: bool = False
     meta: dict[str, Any] | None = None
     source: Source = Source()
 

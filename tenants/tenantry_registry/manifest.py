@@ -70,6 +70,7 @@ class Manifest:
     examples: tuple[Mapping[str, Any], ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()  # the warnings it was published with
     uses_files: bool = False
+    plain: tuple[str, ...] = ()  # tools that take no context: a call of one needs neither document
     format: int = FORMAT
 
     def to_json(self) -> bytes:

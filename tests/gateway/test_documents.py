@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from gateway.house import House, ask
+from gateway.house import House, ask, manifest, tool
 from tenantry_registry.objects import ANY
 from tenantry_registry.runners import Call, Release
 
@@ -134,3 +134,20 @@ async def test_each_user_has_a_document(house: House) -> None:
     keys = [listed.key async for listed in house.objects.list("state/acme/zoo/")]
     assert len(keys) == 2
     assert not any("ada" in key for key in keys)
+
+
+async def test_a_tool_that_takes_no_context_costs_no_read_of_storage(house: House) -> None:
+    read: list[str] = []
+    inner = house.objects.get
+
+    async def get(key: str) -> Any:
+        read.append(key)
+        return await inner(key)
+
+    await house.publish(manifest(tools=(tool("plain"), tool("other")), plain=("plain",)))
+    async with house.http() as http:
+        await ask(http, "tools/call", {"name": "other"})
+        house.objects.get = get  # type: ignore[method-assign]
+        await ask(http, "tools/call", {"name": "other"})
+        await ask(http, "tools/call", {"name": "plain"})
+    assert read.count(SHARED) == 1

@@ -81,6 +81,7 @@ def test_a_descriptor_carries_everything_that_was_declared():
         "visibility": ["app"],
         "invoking": "Feeding…",
         "invoked": "Fed",
+        "plain": True,
         "meta": {"example.com/rank": 1, "ui": {"example": True}},
     }
     assert [widget["name"] for widget in Client(plugin).describe()["widgets"]] == ["animals"]

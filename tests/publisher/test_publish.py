@@ -356,3 +356,8 @@ async def test_descriptors_are_complete_with_false_values(workshop: Any, make: S
     assert manifest.server == {"name": "zoo", "version": "2", "title": "Zoo", "websiteUrl": "https://zoo.example"}
     assert manifest.auth is not None
     assert manifest.auth["issuer"] == "https://i.example"
+
+
+async def test_the_manifest_knows_which_tools_see_no_documents(workshop: Any, make: SimpleNamespace) -> None:
+    published = await workshop.publish(make.description(make.tool("look", plain=True), make.tool("write")))
+    assert published.manifest.plain == ("look",)
