@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,8 +12,11 @@ import httpx
 import pytest
 from gateway.house import HOST, SHARED, House, ask, manifest, say, tool
 from tenantry_gateway.governor import PAYLOAD_BYTES, fit, fits, weigh
+from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.objects import Download, Kind, Upload
 from tenantry_registry.runners import Call, Release
+from tenantry_registry.tenants import Tenants
+from tenantry_registry.usage_sqlite import SqliteUsage
 
 LINK = "https://origin.tenantry.invalid/files/{}/r%C3%A9port%20%22a%22.csv"
 NAME = 'réport "a".csv'
@@ -78,6 +82,20 @@ async def test_path_form_links_stay_below_the_path(files: House) -> None:
     assert (await follow(files, url)).status_code == 302
     elsewhere = url.replace(f"{SHARED}/t/acme/zoo", HOST)
     assert (await follow(files, elsewhere)).status_code == 403
+
+
+async def test_files_count_against_the_plan(files: House, tmp_path: Path) -> None:
+    limiter, usage = SqliteLimiter(tmp_path / "limits.db"), SqliteUsage(tmp_path / "usage.db")
+    tenants = Tenants(files.objects)
+    await tenants.create("acme")
+    files.extra |= {"limiter": limiter, "usage": usage}
+    for limits, refused in (({}, False), ({"file_bytes": 4}, True)):
+        await tenants.change("acme", limits=limits)
+        async with files.http() as http:
+            result = (await ask(http, "tools/call", {"name": "echo", "arguments": {}})).json()["result"]
+        assert bool(result.get("isError")) is refused, result
+    limiter.close()
+    usage.close()
 
 
 @pytest.mark.parametrize("how", [{"lose": True}, {"forge": True}])

@@ -13,6 +13,7 @@ from tenantry_gateway import on_lambda
 from tenantry_gateway.on_lambda import bridge, normal
 from tenantry_gateway.settings import GatewaySettings
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.runners import Call
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
 
@@ -167,3 +168,43 @@ def test_the_handler_is_composed_once_from_the_environment(monkeypatch: pytest.M
 def test_a_function_without_keys_does_not_start() -> None:
     with pytest.raises(PlatformError, match="TENANTRY_SEAL_KEYS"):
         on_lambda.compose(GatewaySettings(store="/tmp/x-tenantry", origin=f"https://{SHARED}"))
+
+
+def test_counters_are_made_where_the_stage_has_tables_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    tables = GatewaySettings(limits_table="limits", usage_table="usage")
+    assert sorted(on_lambda.counters(tables)) == ["limiter", "usage"]
+    assert on_lambda.counters(GatewaySettings(limits_table="limits")) == {}
+
+
+async def test_a_runner_wakes_when_it_is_needed_and_once() -> None:
+    made: list[Sleeper] = []
+
+    def make() -> Sleeper:
+        made.append(Sleeper())
+        return made[-1]
+
+    waking = on_lambda.Waking(make)
+    await waking.aclose()
+    assert made == []
+    release: Any = None
+    assert await waking.describe(release) == {"description": {}}
+    assert await waking.call(release, Call("ping", {})) == {"result": {}}
+    await waking.aclose()
+    assert [each.closed for each in made] == [True]
+
+
+class Sleeper:
+    """A runner that says little."""
+
+    closed = False
+
+    async def describe(self, release: Any) -> dict[str, Any]:
+        return {"description": {}}
+
+    async def call(self, release: Any, call: Call) -> dict[str, Any]:
+        return {"result": {}}
+
+    async def aclose(self) -> None:
+        self.closed = True
