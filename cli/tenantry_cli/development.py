@@ -55,10 +55,13 @@ class Development:
             self.machine = Machine(objects, self.runner, address, stores.cache_of(self.store), log=self.calls)
             try:
                 async with serving(self.machine.app(page=True), listener):
-                    await self.publish_all()
-                    await self.ready()
-                    async for changed in changes([f.path for f in self.folders], stop):
-                        await asyncio.gather(*(self.again(path, files) for path, files in changed.items()))
+                    try:
+                        await self.publish_all()
+                        await self.ready()
+                        async for changed in changes([f.path for f in self.folders], stop):
+                            await asyncio.gather(*(self.again(path, files) for path, files in changed.items()))
+                    finally:
+                        self.machine.close()
             finally:
                 await self.runner.aclose()
         return 0

@@ -60,7 +60,7 @@ class Machine:
     log: Callable[..., None] | None = None
     books: Books | None = None  # where there is a control plane: its secrets, limits and usage
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
-    listeners: set[asyncio.Queue[Served]] = field(default_factory=set)
+    listeners: set[asyncio.Queue[Served | None]] = field(default_factory=set)
 
     async def publish(self, folder: PluginFolder, name: Name, progress: Callable[[Step], None]) -> Published:
         """Pack and publish a folder. Raises: as `tenantry_publisher.publish.publish`; what was served stays."""
@@ -97,6 +97,11 @@ class Machine:
         self.served[name] = Served(name, manifest, self.address)
         for queue in self.listeners:
             queue.put_nowait(self.served[name])
+
+    def close(self) -> None:
+        """End the news: pages listen for as long as they are open, and the server would wait for them."""
+        for queue in self.listeners:
+            queue.put_nowait(None)
 
     def app(self, *, page: bool, pointer_seconds: float = 0.0) -> Any:
         """The ASGI app: the gateway, and in front of it the page where it is wanted and built."""
@@ -136,11 +141,10 @@ class Machine:
 
     async def news(self) -> AsyncIterator[dict[str, Any]]:
         """An item for each release that becomes current from now on."""
-        queue: asyncio.Queue[Served] = asyncio.Queue()
+        queue: asyncio.Queue[Served | None] = asyncio.Queue()
         self.listeners.add(queue)
         try:
-            while True:
-                served = await queue.get()
+            while (served := await queue.get()) is not None:
                 yield {k: v for k, v in served.to_dict().items() if k in ("tenant", "plugin", "release")}
         finally:
             self.listeners.discard(queue)

@@ -1,0 +1,38 @@
+"""A plugin for the browser tests: a widget with assets, files that a tool makes, a file that the user gives."""
+
+from __future__ import annotations
+
+import base64
+
+from pydantic import BaseModel
+from tenantry import Context, File, Plugin, Result, Widget
+
+plugin = Plugin()
+gallery = Widget("widgets/gallery/index.html", description="The picture itself.", border=True)
+DOT = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
+)
+
+
+class Painted(BaseModel):
+    colour: str
+
+
+class Measured(BaseModel):
+    name: str
+    size: int
+
+
+@plugin.tool(read_only=True, destructive=False, open_world=False, title="Paint", widget=gallery)
+def paint(ctx: Context, colour: str = "red") -> Result[Painted]:
+    """Use this when the user wants a picture."""
+    picture = ctx.files.save("picture.png", DOT, "image/png")
+    notes = ctx.files.save("notes & more.txt", f"painted {colour}".encode(), "text/plain")
+    meta = {"picture": {"download_url": picture.download_url}, "notes": {"download_url": notes.download_url}}
+    return Result(Painted(colour=colour), content="Painted.", meta=meta)
+
+
+@plugin.tool(read_only=True, destructive=False, open_world=False, title="Measure", widget=gallery)
+def measure(file: File) -> Result[Measured]:
+    """Use this when the user gives a file and wants to know how long it is."""
+    return Result(Measured(name=file.file_name or "?", size=len(file.read(max_bytes=1000))), content="Measured.")

@@ -1,0 +1,3 @@
+export function show(id, text) {
+  document.getElementById(id).textContent = text;
+}

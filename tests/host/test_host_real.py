@@ -1,0 +1,107 @@
+"""A plugin written with the kit, served by `platform dev`, in the page: the whole of it, as an author has it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from conftest import HERE
+from person import Person
+from playwright.sync_api import Page, expect
+
+PLATFORM = Path(sys.executable).parent / "platform"
+
+
+@dataclass
+class Served:
+    """`platform dev` on a copy of the plugin. `seconds` is how long it took to be ready."""
+
+    origin: str
+    folder: Path
+    seconds: float
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator[Served]:
+    folder = tmp_path / "gallery"
+    shutil.copytree(HERE / "plugin", folder)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [
+        str(PLATFORM), "dev", str(folder), "--tenant", "acme", "--store", str(tmp_path / "store"),
+        "--port", str(port), "--no-open", "--json",
+    ]  # fmt: skip
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    ready = json.loads(process.stdout.readline())
+    assert ready["ready"]
+    yield Served(f"http://localhost:{port}", folder, time.monotonic() - began)
+    process.terminate()
+    process.communicate()
+
+
+@pytest.fixture
+def author(page: Page, dev: Served) -> Iterator[Person]:
+    found = Person(page, dev.origin)
+    page.goto(dev.origin)
+    expect(page.locator(".status[data-status=ready]")).to_be_visible(timeout=20_000)
+    yield found
+    assert found.errors == []
+
+
+@pytest.mark.row("O11", "R03", "S03", "T03")
+def test_a_widget_shows_an_image_and_reads_a_file_that_its_tool_made(author: Person, shots: Path) -> None:
+    author.page.get_by_role("button", name="Paint me a picture").click()
+    widget = author.widget()
+    expect(widget.at("colour")).to_have_text("teal", timeout=20_000)
+    expect(widget.at("place")).to_have_css("color", "rgb(0, 90, 120)")
+    expect(widget.at("got")).to_have_text('{"text":"painted teal","image":1}')
+    expect(author.pane("Policy")).to_contain_text("Nothing was refused")
+    author.page.screenshot(path=shots / "real-plugin.png")
+
+
+@pytest.mark.row("F03")
+def test_a_file_that_the_person_gives_is_read_by_the_tool(author: Person) -> None:
+    composer = author.choose("measure")
+    given = {"name": "bales.txt", "mimeType": "text/plain", "buffer": b"eleven bales"}
+    composer.locator("input[type=file]").set_input_files(given)  # type: ignore[arg-type]
+    composer.get_by_role("button", name="Run").click()
+    expect(author.pane("Model sees")).to_contain_text("bales.txt", timeout=20_000)
+    card = author.page.get_by_role("article", name="Call of measure")
+    expect(card.get_by_role("status")).to_have_text("Called Measure")
+    expect(author.widget(card).at("colour")).to_have_text('{"name":"bales.txt","size":12}')
+
+
+def test_a_saved_edit_is_in_the_widget_right_away(author: Person, dev: Served) -> None:
+    author.run("paint", {"colour": "plum"})
+    widget = author.widget()
+    expect(widget.at("colour")).to_have_text("plum", timeout=20_000)
+    page = dev.folder / "widgets" / "gallery" / "index.html"
+    page.write_text(page.read_text().replace("First edition", "Second edition"))
+    began = time.monotonic()
+    expect(widget.at("place")).to_have_text("Second edition", timeout=20_000)
+    print(f"save to screen: {time.monotonic() - began:.2f} s; ready: {dev.seconds:.2f} s")
+    expect(widget.at("colour")).to_have_text("plum")
+    assert author.page.locator(".call").count() == 1
+
+
+def test_a_large_widget_is_painted_soon_after_the_call(author: Person, dev: Served) -> None:
+    page = dev.folder / "widgets" / "gallery" / "index.html"
+    filling = "<!-- " + "filling " * 25_000 + "-->"
+    page.write_text(page.read_text().replace("</body>", f"{filling}</body>").replace("First edition", "Large edition"))
+    expect(author.page.get_by_role("list", name="Tools", exact=True)).to_contain_text("paint")
+    author.run("paint", {"colour": "first"})  # the worker has imported the plugin after this one
+    expect(author.widget().at("place")).to_have_text("Large edition", timeout=20_000)
+    began = time.monotonic()
+    card = author.run("paint", {"colour": "large"})
+    expect(author.widget(card).at("colour")).to_have_text("large", timeout=20_000)
+    print(f"call to paint, 200 KB: {time.monotonic() - began:.2f} s")
