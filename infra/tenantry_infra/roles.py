@@ -20,8 +20,9 @@ READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject",)
 REMOVE: Final = ("s3:DeleteObject",)
 ERASE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
-ROWS_IN: Final = ("dynamodb:GetItem", "dynamodb:UpdateItem", "dynamodb:PutItem", "dynamodb:DeleteItem")
-ROWS_OUT: Final = ("dynamodb:GetItem", "dynamodb:Query")
+COUNT: Final = ("dynamodb:UpdateItem", "dynamodb:PutItem")
+ADD: Final = ("dynamodb:UpdateItem",)
+READ_AND_FORGET: Final = ("dynamodb:Query", "dynamodb:DeleteItem")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ PERMISSIONS: Final[Mapping[str, Permission]] = {
             REMOVE: ("pending", "files"),
         },
         lists=("files",),
-        tables={"limits": ROWS_IN, "usage": ("dynamodb:UpdateItem", "dynamodb:PutItem")},
+        tables={"limits": COUNT, "usage": ADD},
         secrets_key=("kms:Decrypt",),
         invokes=SANDBOXES,
     ),
@@ -91,7 +92,7 @@ PERMISSIONS: Final[Mapping[str, Permission]] = {
         },
         lists=("tenants", *OF_TENANTS),
         list_versions=True,
-        tables={"limits": ROWS_IN, "usage": ROWS_OUT},
+        tables={"usage": READ_AND_FORGET},
         secrets_key=("kms:GenerateDataKey",),
         invokes=("publisher",),
         reads_logs_of=("gateway", "publisher"),

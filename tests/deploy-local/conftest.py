@@ -35,6 +35,7 @@ class Cloud:
 
     url: str
     env: Mapping[str, str]
+    log: Path
 
     def client(self, service: str) -> Any:
         return boto3.client(
@@ -48,6 +49,7 @@ class Operator:
 
     folder: Path
     env: Mapping[str, str]
+    log: Path
 
     def platform(self, *arguments: str, ok: bool = True) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -55,7 +57,8 @@ class Operator:
             cwd=self.folder, env=dict(self.env), capture_output=True, text=True, check=False,
         )  # fmt: skip
         if ok:
-            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+            said = self.log.read_text(errors="replace")[-4000:]
+            assert done.returncode == 0, f"{done.stdout[-4000:]}{done.stderr[-4000:]}\n--- the emulator:\n{said}"
         return done
 
 
@@ -115,7 +118,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
         )  # fmt: skip
     try:
         wait_until_answers(f"{url}/_ministack/health", process)
-        made = Cloud(url, environment(url, home))
+        made = Cloud(url, environment(url, home), home / "log")
         bootstrap(made, home)
         yield made
     finally:
@@ -140,7 +143,7 @@ def bootstrap(cloud: Cloud, folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def operator(cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Operator:
-    return Operator(tmp_path_factory.mktemp("operator"), cloud.env)
+    return Operator(tmp_path_factory.mktemp("operator"), cloud.env, cloud.log)
 
 
 @pytest.fixture(scope="session")

@@ -135,17 +135,14 @@ async def test_a_broken_update_is_rolled_back_and_the_old_version_serves(
     _, assembly = broken.prepare()
     path = assembly / "Tenantry-local-Functions.template.json"
     template = json.loads(path.read_text())
-    template["Resources"]["Broken"] = {
-        "Type": "AWS::Lambda::Permission",
-        "Properties": {
-            "Action": "lambda:InvokeFunction",
-            "FunctionName": "no-such-function",
-            "Principal": "apigateway.amazonaws.com",
-        },
+    (gateway,) = [name for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Function"
+                  and r["Properties"]["FunctionName"] == "tenantry-local-gateway"]  # fmt: skip
+    template["Resources"][gateway]["Properties"]["Handler"] = "nowhere.handler"
+    template["Resources"]["Broken"] = {  # CloudFormation makes no parameter of this type; it fails after the function
+        "Type": "AWS::SSM::Parameter",
+        "DependsOn": [gateway],
+        "Properties": {"Name": "broken", "Type": "SecureString", "Value": "x"},
     }
-    (function,) = [r for r in template["Resources"].values() if r["Type"] == "AWS::Lambda::Function"
-                   and r["Properties"]["FunctionName"] == "tenantry-local-gateway"]  # fmt: skip
-    function["Properties"]["Handler"] = "nowhere.handler"
     path.write_text(json.dumps(template))
     with pytest.raises(PlatformError) as refused:
         broken._deploy(assembly, ["--all"])
