@@ -4,8 +4,6 @@ Identity is the release and the environment variables and secrets it was loaded 
 imported, so other values need another environment.
 """
 
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -42,7 +40,7 @@ class Environment:
         self._locate = locate
         self._deliver = deliver
         self._kit = kit
-        self._identity = ""
+        self._identity: list[Any] = []
         self._folder = ""
         self._server: Kit | Guest | None = None
 
@@ -50,8 +48,8 @@ class Environment:
         """The reply to one event, encoded, within the cap. Never raises what the tenant's code raises."""
         if event.get("protocol") != PROTOCOL:
             return _refuse(event, f"This environment speaks protocol {PROTOCOL}, not {event.get('protocol')!r}.")
-        identity = _identity(event)
-        if self._identity not in ("", identity):
+        identity = [event.get(key) for key in IDENTITY]
+        if self._identity not in ([], identity):
             return _refuse(event, "This environment already runs another release, or this one with other secrets.")
         self._identity = identity
         secrets = event.get("secrets") or {}
@@ -127,11 +125,6 @@ class Environment:
                 "Name a Plugin, an MCPServer, a FastMCP, a low-level Server or an ASGI app.",
             )
         return Guest(hosted, event["timeout"])
-
-
-def _identity(event: dict[str, Any]) -> str:
-    told = json.dumps([event.get(key) for key in IDENTITY], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
 
 
 def _refuse(event: dict[str, Any], message: str) -> bytes:

@@ -117,7 +117,7 @@ class ProcessRunner:
         event = runner_wire.event(release, verb, call, {"folder": str(folder)})
         slots: dict[str, Mapping[str, Any]] = {slot["id"]: slot for slot in call.uploads} if call else {}
         event["uploads"] = [{k: v for k, v in slot.items() if k not in STAYS_HERE} for slot in slots.values()]
-        runner_wire.encode(event)
+        encoded = runner_wire.encode(event)
 
         async def store(slot: str, data: bytes) -> None:
             await self._objects.put_once(slots[slot]["key"], data, Kind())
@@ -127,16 +127,16 @@ class ProcessRunner:
         worker = await self._pool.take(_key(release), lambda: self._start(release, folder), self._patience)
         usable = False
         try:
-            reply = await worker.ask(event, seconds, room, store)
+            reply = await worker.ask(encoded, seconds, room, store)
             usable = self._debug or not worker.strays()
         finally:
             self._pool.give_back(worker, usable=usable)
-            self._unpacked.sweep(self._pool.digests)
         return reply
 
     async def _start(self, release: Release, folder: Path) -> Worker:
         worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
         worker.key, worker.digest = _key(release), release.digest
+        self._unpacked.sweep({release.digest, *self._pool.digests})
         if self._keeps_spare and not self.isolated and self._spare is None:
             self._spare = asyncio.ensure_future(Worker.start(self._launch(None, folder)))
         return worker

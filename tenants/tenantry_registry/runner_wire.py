@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from tenantry_registry.runners import PROTOCOL, Call, Release, SandboxError
 EVENT_BYTES: Final = 6_291_556  # of a synchronous invocation's request and of its response (AWS: Lambda quotas)
 REPLY_BYTES: Final = EVENT_BYTES
 OUTCOMES: Final = frozenset(("description", "result", "input_required", "protocol_error", "error", "overflow"))
+CALL: Final = tuple(field.name for field in fields(Call) if field.name != "uploads")
 SECRETS_ROUNDS: Final = 20_000  # of PBKDF2 in `fingerprint`: it is seen in AWS's logs, secrets may be guessable
 
 
@@ -36,7 +37,7 @@ def event(release: Release, verb: str, call: Call | None, bundle: Mapping[str, s
         "timeout": release.timeout,
     }
     if call is not None:
-        made["call"] = {key: value for key, value in asdict(call).items() if key != "uploads"}
+        made["call"] = {name: getattr(call, name) for name in CALL}
     return made
 
 
