@@ -53,10 +53,10 @@ class Access:
         return Depends(self._caller(check))
 
     def needs_operator(self) -> Any:
-        """A dependency: the caller, when it is an operator. Raises: as `needs`."""
+        """A dependency: the caller, when it is an operator with every scope. Raises: as `needs`."""
 
         def check(principal: Principal, slug: str | None) -> None:
-            if principal.tenant is not None:
+            if principal.tenant is not None or not principal.may("admin", None):
                 raise PlatformError("access.denied", "Only an operator may do this.", "Ask your platform's operator.")
 
         return Depends(self._caller(check))

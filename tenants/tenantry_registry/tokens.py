@@ -39,10 +39,8 @@ class Principal:
 
     def may(self, scope: str, tenant: str | None) -> bool:
         """Whether it may do what `scope` names to `tenant` (None: to the platform itself)."""
-        if self.tenant is None:
-            return True
         held = max((SCOPES.index(own) for own in self.scopes), default=-1)
-        return self.tenant == tenant and held >= SCOPES.index(scope)
+        return self.tenant in (None, tenant) and held >= SCOPES.index(scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,17 @@ async def test_a_token_cannot_make_itself_a_better_one(village: Village) -> None
     assert answer.status_code == 403
 
 
+@pytest.mark.attack("token-operator-scope")
+async def test_an_operators_token_that_may_read_only_reads(village: Village) -> None:
+    issued = await village.api("POST", "/v1/tokens", status=201, body={"scopes": ["read"]})
+    token = issued.json()["token"]
+    assert (await village.api("GET", "/v1/tenants/bank", token=token)).status_code == 200
+    changing = [route for route in [*ROUTES, *OPERATORS] if route[0] != "GET"]
+    for method, path, body in [*changing, ("GET", "/v1/tokens", None), ("GET", "/v1/tenants/bank/tokens", None)]:
+        answer = await village.api(method, path, token=token, body=body)
+        assert (answer.status_code, answer.json()["code"]) == (403, "access.denied"), path
+
+
 @pytest.mark.attack("token-revoked")
 async def test_a_revoked_or_expired_token_is_dead_at_once(village: Village) -> None:
     issued = (await village.api("POST", "/v1/tenants/acme/tokens", status=201, body={"scopes": ["read"]})).json()
