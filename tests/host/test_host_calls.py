@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from person import Person
 from playwright.sync_api import expect
@@ -193,3 +195,36 @@ def test_structured_content_that_breaks_the_output_schema_is_shown(person: Perso
     card = person.run("count")
     expect(card.get_by_role("alert")).to_contain_text("structuredContent breaks outputSchema")
     expect(person.pane("Model sees")).to_contain_text("many")
+
+
+def test_a_plugin_asks_the_person_while_its_tool_runs(person: Person, probe: Scripted) -> None:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    form = {"mode": "form", "message": "Whose hay is it?", "requestedSchema": schema}
+    messages = [{"role": "user", "content": {"type": "text", "text": "Rhyme on hay"}}]
+    asked = {
+        "who": {"method": "elicitation/create", "params": form},
+        "rhyme": {"method": "sampling/createMessage", "params": {"messages": messages, "maxTokens": 9}},
+    }
+
+    def ask(_: dict[str, Any]) -> dict[str, Any]:
+        answers = probe.calls[-1].get("inputResponses")
+        if answers is None:
+            return {"resultType": "input_required", "inputRequests": asked, "requestState": "sealed"}
+        assert probe.calls[-1]["requestState"] == "sealed"
+        return result({"who": answers["who"]["content"]["name"], "rhyme": answers["rhyme"]["content"]["text"]})
+
+    probe.tool("ask", ask)
+    person.open("probe")
+    card = person.run("ask")
+    form_card = person.page.get_by_role("group", name="The plugin asks you")
+    expect(form_card).to_contain_text("Whose hay is it?")
+    form_card.get_by_label("name").fill("Ada")
+    form_card.get_by_role("button", name="Answer").click()
+    model = person.page.get_by_role("form", name="The plugin asks the model")
+    expect(model).to_contain_text("Rhyme on hay")
+    model.get_by_label("The model's answer").fill("Every day")
+    model.get_by_role("button", name="Answer").click()
+    expect(card.get_by_role("status")).to_have_text("Called ask")
+    seen = person.pane("Model sees")
+    expect(seen).to_contain_text("Every day")
+    expect(seen).to_contain_text("Ada")

@@ -249,3 +249,16 @@ def test_nothing_is_asked_of_anybody_else(person: Person, probe: Scripted) -> No
     person.open("probe")
     person.widget(person.run("look")).ready()
     assert hosts <= {"localhost", "proxy.localhost", "probe-test.widgets.localhost", ""}
+
+
+def test_any_other_mcp_server_is_shown_by_its_url(person: Person, probe: Scripted) -> None:
+    address = f"{person.origin}/t/test/probe/mcp"
+    state = json.dumps({"plugins": [], "url": address, "screenshots": False})
+    person.page.route("**/_host/state", lambda route: route.fulfill(body=state, content_type="application/json"))
+    person.page.goto(person.origin)
+    expect(person.page.locator(".status[data-status=ready]")).to_be_visible()
+    widget = person.widget(person.run("look")).ready()
+    origin = widget.read("reach")["origin"]
+    assert origin.startswith("http://url-")
+    person.page.reload()
+    assert person.widget().ready().read("reach")["origin"] == origin
