@@ -18,6 +18,7 @@ from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
 from tenantry_registry.runners import Call, Release
 
 HOSTED = Path(__file__).parent / "hosted"
+CACHE = Path(__file__).parents[2] / ".build" / "vendored"  # kept from one run to the next
 
 
 class Hosting:
@@ -52,9 +53,8 @@ async def hosting(objects, make_runner: Callable[..., ProcessRunner], request: p
     extra: dict[str, bytes] = {}
     settings: dict[str, Any] = {"python": sys.executable}
     if wanted:
-        cache = request.config.cache.mkdir("vendored")
         asked = vendor.Requirements("asked", wanted)
-        extra, settings = vendor.vendor(HOSTED, asked, vendor.HOST, cache).files(), {"environ": PLAIN_ENVIRON}
+        extra, settings = vendor.vendor(HOSTED, asked, vendor.HOST, CACHE).files(), {"environ": PLAIN_ENVIRON}
     packed = bundle.pack(HOSTED, extra)
     digest = bundle.digest(packed)
     await objects.put_once("bundles/hosted.zip", packed, ZIP)
