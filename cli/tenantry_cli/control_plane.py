@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from tenantry_control.logs import FileLogs
+from tenantry_gateway.door import Door, on_this_machine, over_the_network
+from tenantry_registry.issuers import Issuers
 from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.links import ensure as ensure_links
 from tenantry_registry.names import Name
@@ -34,9 +36,10 @@ class Books:
     limiter: SqliteLimiter
     logs: FileLogs
     cipher: KeyFileCipher
+    trusting: bool  # tenants' authorization servers may be on this machine
 
     @classmethod
-    def open(cls, store: str) -> Books:
+    def open(cls, store: str, *, trusting: bool) -> Books:
         """Those of the store that is named so. Raises: StorageDown."""
         folder = token_file(store).parent
         folder.mkdir(parents=True, exist_ok=True)
@@ -45,12 +48,15 @@ class Books:
             SqliteLimiter(folder / "limits.db"),
             FileLogs(folder / "log"),
             KeyFileCipher(folder / "secrets.key"),
+            trusting,
         )
 
     def kept(self, objects: Objects) -> dict[str, Any]:
         """What the gateway is given of it (arguments of its `create_app`)."""
         reader = Reader(objects, self.cipher, seconds=0.0)
-        return {"secrets": reader.read, "limiter": self.limiter, "usage": self.usage}
+        # A tenant names its authorization server: without trust it must not lead to this machine's own ports.
+        door = Door(Issuers(on_this_machine if self.trusting else over_the_network), reader.read)
+        return {"secrets": reader.read, "limiter": self.limiter, "usage": self.usage, "authenticate": door}
 
     def close(self) -> None:
         self.usage.close()
@@ -91,7 +97,7 @@ def mounted(gateway: Any, objects: Objects, runner: Runner, books: Books, *, ori
     control = create_app(
         objects=objects,
         publisher=publisher,
-        fetch=HttpsFetch(development=True),
+        fetch=HttpsFetch(development=books.trusting),
         usage=books.usage,
         logs=books.logs,
         drawer=Drawer(objects, books.cipher),

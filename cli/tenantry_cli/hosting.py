@@ -49,7 +49,7 @@ class Hosting:
             runner: Runner = processes
             if not processes.isolated and not self.trust_tenants:
                 runner = OneTenant(processes, {name.tenant for name in names})
-            books = Books.open(self.store)
+            books = Books.open(self.store, trusting=self.trust_tenants)
             machine = Machine(objects, runner, address, stores.cache_of(self.store), log=Log(books.logs), books=books)
             try:
                 for name in names:

@@ -146,9 +146,7 @@ class Issuers:
                     kept.tried = -ROTATION  # the next request may try at once: there is nothing to serve yet
                     raise
         if kept.keys is None or now - kept.fetched >= STALE:
-            raise PlatformError(
-                "auth.issuer-unavailable", "The plugin's authorization server does not answer.", "Retry in a moment."
-            )
+            raise _silent("does not answer", "Retry in a moment.")
         return kept.keys
 
     async def _fetch_keys(self, issuer: str) -> Any:
@@ -160,7 +158,11 @@ class Issuers:
         if not isinstance(address, str):
             raise _unusable("publishes no jwks_uri")
         try:
-            raw = json.loads(await self._fetch(address))
+            found = await self._fetch(address)
+        except PlatformError as fault:
+            raise _silent("does not answer with its keys", fault.hint) from fault
+        try:
+            raw = json.loads(found)
             # Symmetric keys in a published set would let anyone who reads it sign.
             raw["keys"] = [key for key in raw["keys"] if key.get("kty") != "oct" and key.get("use", "sig") == "sig"]
             return KeySet.import_key_set(raw)
@@ -191,23 +193,18 @@ class Issuers:
             if not isinstance(document, dict) or document.get("issuer") != issuer:
                 raise _unusable("names another issuer in its metadata")
             return document
-        raise PlatformError(
-            "auth.issuer-unavailable",
-            "The plugin's authorization server publishes no metadata that can be read.",
-            f"It is looked for at {' and '.join(places)}.",
+        raise _silent(
+            "publishes no metadata that can be read", f"It is looked for at {' and '.join(places)}."
         ) from fault
 
     async def _introspect(self, token: str, how: Introspection) -> dict[str, Any]:
         basic = base64.b64encode(f"{how.client_id}:{how.client_secret}".encode()).decode()
         body = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
+        headers = {"Authorization": f"Basic {basic}", "Accept": "application/json"}
         try:
-            answer = json.loads(
-                await self._fetch(
-                    how.endpoint,
-                    form=body,
-                    headers={"Authorization": f"Basic {basic}", "Accept": "application/json"},
-                )
-            )
+            answer = json.loads(await self._fetch(how.endpoint, form=body, headers=headers))
+        except PlatformError as fault:
+            raise _silent("does not answer introspection", fault.hint) from fault
         except ValueError as fault:
             raise _unusable("answers introspection with something that is not JSON") from fault
         if not isinstance(answer, dict) or answer.get("active") is not True:
@@ -230,6 +227,10 @@ def _header(token: str) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise TokenRefused("The token is not a JWT.")
     return header
+
+
+def _silent(what: str, hint: str) -> PlatformError:
+    return PlatformError("auth.issuer-unavailable", f"The plugin's authorization server {what}.", hint)
 
 
 def _unusable(what: str) -> PlatformError:

@@ -15,7 +15,7 @@ from typing import Any
 from tenantry_registry.errors import PlatformError
 
 FORMAT = 1
-ORIGIN = "https://origin.tenantry.invalid"  # stands for the plugin's own origin and path prefix; `placeholders.fill` fills it
+ORIGIN = "https://origin.tenantry.invalid"  # stands for the plugin's own origin and path prefix, see placeholders.py
 STORAGE = "https://storage.tenantry.invalid"  # stands for the origin that signed downloads come from
 
 

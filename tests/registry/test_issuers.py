@@ -200,6 +200,7 @@ async def test_memory_is_bounded_by_the_number_of_issuers(monkeypatch: pytest.Mo
         ({WELL_KNOWN: {"issuer": ISSUER}}, "auth.issuer-invalid"),
         ({WELL_KNOWN: b"<html>"}, "auth.issuer-unavailable"),
         ({KEYS: b"<html>"}, "auth.issuer-invalid"),
+        ({WELL_KNOWN: {"issuer": ISSUER, "jwks_uri": KEYS + "/gone"}}, "auth.issuer-unavailable"),
         ({KEYS: {"keys": "none"}}, "auth.issuer-invalid"),
         ({KEYS: {"keys": []}}, "auth.issuer-invalid"),
     ],
@@ -238,3 +239,9 @@ async def test_an_introspection_that_does_not_vouch_is_refused(answer: Any, code
     with pytest.raises(PlatformError) as refused:
         await verify("opaque", Web(**{HOW.endpoint: answer}), introspection=HOW)
     assert refused.value.code == code
+
+
+async def test_an_introspection_that_does_not_answer_is_not_the_tokens_fault() -> None:
+    with pytest.raises(PlatformError) as refused:
+        await verify("opaque", Web(), introspection=HOW)
+    assert refused.value.code == "auth.issuer-unavailable"
