@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench import plugin, wire
+from bench import plugin, wire, zipped
 
 HERE = Path(__file__).parent
 ROUNDS = 9  # fresh processes of each kind, in turn
@@ -47,6 +47,7 @@ def main() -> None:
             "TENANTRY_SEAL_KEYS": "k1:" + "A" * 43 + "=",
         }
         cold(environment)
+        beside_peers(environment)
         warm(environment)
 
 
@@ -64,6 +65,12 @@ def cold(environment: Mapping[str, str]) -> None:
     )
     show("cold.cpu", ours["cpu_ms"], bare["cpu_ms"], "ms", COLD_AIM, COLD_NOTE)
     show("cold.peak-rss", ours["rss_mb"], bare["rss_mb"], "MB")
+
+
+def beside_peers(environment: Mapping[str, str]) -> None:
+    """The gateway's zip under the official runtime, beside servers built with the SDK and with fastmcp."""
+    for name, (ours, theirs, aim) in zipped.measure(environment, ROUNDS).items():
+        show(f"cold.zip-beside-{name}", ours, theirs, "ms", aim, "unzipped, awslambdaric, to the first tools/list")
 
 
 def warm(environment: Mapping[str, str]) -> None:
