@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 import tenantry
@@ -15,9 +16,9 @@ LINES = 400  # of a module; what is longer is two nouns
 ROOT_FOLDERS = {"runtime", "infra", "tenants", "cli", "tests", "docs"}
 GUARDED = re.compile(r"platform|macOS|hasattr|sys\.|os\.name|ImportError|O_")  # what another system has not
 VAGUE = re.compile(r"(manager|helper|util|utils|helpers|misc|common)$", re.IGNORECASE)
-ELSEWHERE = re.compile(
-    r"/work/(?:main|shared)|/tmp/w/|/root/\.pyenv|registry\.npmjs\.org|files\.pythonhosted\.org|pypi\.org/simple"
-)
+# Where this checkout and its owner's files are, and where packages were fetched from: true on one machine only.
+PLACES = (f"{ROOT}/", f"{Path.home()}/.", "py" + "pi.org/simple", "python" + "hosted.org", "registry.npm" + "js.org")
+ELSEWHERE = re.compile("|".join(map(re.escape, PLACES)))
 TEXT = {".py", ".md", ".toml", ".txt", ".in", ".json", ".js", ".ts", ".tsx", ".css", ".html", ".yml", ".yaml", ""}
 
 
