@@ -57,7 +57,7 @@ async def test_the_store_and_other_releases_are_not_there(attack, walled, publis
 
 
 @needs_walls
-@pytest.mark.parametrize("path", ["/root/.ssh", "/home", "/etc/shadow", "/var", "/srv", "/mnt", "/run", "/boot"])
+@pytest.mark.parametrize("path", [f"{Path.home()}/.ssh", "/home", "/etc/shadow", "/var", "/srv", "/mnt", "/run", "/boot"])
 async def test_the_machine_is_not_there(attack, path: str) -> None:
     assert await attack(f"got = os.path.exists({path!r}) and os.listdir({path!r})") in (False, [])
 
