@@ -95,8 +95,11 @@ async def test_other_workers_temporary_files_are_not_there(village: Village) -> 
     assert not Path("/tmp/left").exists()
 
 
+OWN = f"{Path.home()}/.ssh"
+
+
 @pytest.mark.attack("machine-files")
-@pytest.mark.parametrize("path", [f"{Path.home()}/.ssh", "/home", "/etc/shadow", "/etc/passwd", "/var", "/run", "/mnt", "/boot"])
+@pytest.mark.parametrize("path", [OWN, "/home", "/etc/shadow", "/etc/passwd", "/var", "/run", "/mnt", "/boot"])
 @behind_walls
 async def test_the_machines_own_files_are_not_there(village: Village, path: str) -> None:
     assert await village.attack(f"got = os.path.exists({path!r}) and os.listdir({path!r})") in NOWHERE
