@@ -90,10 +90,10 @@ async def _run(desk: Desk, turn: Turn, work: Work) -> Reply:
 
 async def complete(desk: Desk, turn: Turn) -> Reply:
     """completion/complete."""
-    if "completions" not in turn.edition.capabilities(turn.message.era):
-        raise Refusal(METHOD_NOT_FOUND, "This server completes nothing.")
     if turn.edition.guest:
         return await pass_on(desk, turn)
+    if "completions" not in turn.edition.capabilities(turn.message.era):
+        raise Refusal(METHOD_NOT_FOUND, "This server completes nothing.")
     params = turn.message.params
     reference, argument = params.get("ref"), params.get("argument")
     if not isinstance(reference, dict) or not isinstance(argument, dict):
