@@ -65,7 +65,7 @@ def create_app(
     v1.include_router(releases.router(access, registry, audit, domains, now=now))
     v1.include_router(secrets.router(access, drawer, house, audit))
     v1.include_router(files.router(access, objects, audit))
-    v1.include_router(records.router(access, usage, audit, logs, now=now))
+    v1.include_router(records.router(access, house, usage, audit, logs, now=now))
 
     @v1.get("/health", tags=["health"], summary="Whether this process answers")
     async def health() -> Health:

@@ -15,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.tokens import SCOPES
 
 log = logging.getLogger("tenantry.control")
 
@@ -40,6 +41,22 @@ STATUS = {
     "upload.missing": 409,
 }
 LAST_WORD = {"unknown": 404}
+# Fields whose form has a name of its own: what is wrong is said as the domain says it, not as a pattern.
+WORDED = {
+    "slug": ("name.tenant", "a tenant name", "Use 2 to 20 of a-z and 0-9."),
+    "tenant": ("name.tenant", "a tenant name", "Use 2 to 20 of a-z and 0-9."),
+    "plugin": (
+        "name.plugin",
+        "a plugin name",
+        "Use a-z, 0-9 and single hyphens; begin and end with a letter or digit.",
+    ),
+    "secret": ("secret.name", "a secret's name", "Use A-Z, 0-9 and underscores, like ZOO_KEY."),
+    "scopes": ("token.scope", "a scope", f"Scopes: {', '.join(SCOPES)}."),
+    "token_id": ("token.unknown", "a token's id", "See: platform tokens list"),
+    "file_id": ("file.unknown", "a file's id", "See: platform files list"),
+    "digest": ("registry.no-release", "a release", "Give at least 12 digits of its digest."),
+    "job_id": ("publish.unknown", "a publish", "Start one."),
+}
 
 
 class Problem(BaseModel):
@@ -93,7 +110,11 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        names = [part for part in first["loc"] if isinstance(part, str)]
+        if names[-1] in WORDED and first["type"] in ("string_pattern_mismatch", "literal_error"):
+            code, what, hint = WORDED[names[-1]]
+            return response(code, f"{str(first['input'])[:80]!r} is not {what}.", hint)
+        where = ".".join(str(part) for part in first["loc"][1:]) or "The body"
         return response("request.invalid", f"{where}: {first['msg']}.", "See the API's description: /v1/openapi.json")
 
     @app.exception_handler(HTTPException)

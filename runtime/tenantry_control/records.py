@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from tenantry_registry.audit import Audit
+from tenantry_registry.tenants import Tenants
 from tenantry_registry.usage import Usage, day_of
 
 from tenantry_control.access import Access, Caller, Plugin, TenantSlug
@@ -50,7 +51,7 @@ class LogPage(BaseModel):
 
 
 def router(
-    access: Access, usage: Usage, audit: Audit, logs: Logs, *, now: Callable[[], float] = time.time
+    access: Access, tenants: Tenants, usage: Usage, audit: Audit, logs: Logs, *, now: Callable[[], float] = time.time
 ) -> APIRouter:
     """The routes of this noun."""
     routes = APIRouter(tags=["records"], responses=RESPONSES)
@@ -62,6 +63,7 @@ def router(
         first: Annotated[date | None, Query(description="31 days ago, without")] = None,
         last: Annotated[date | None, Query(description="today, without")] = None,
     ) -> list[UsedView]:
+        await tenants.show(tenant)
         until = last or day_of(now())
         since = first or max(date.min + timedelta(days=DAYS), until) - timedelta(days=DAYS)
         rows = await usage.read(tenant, since, until)
@@ -76,6 +78,7 @@ def router(
             Query(pattern=r"^(\d{4}(/\d{2}(/\d{2})?)?)?$", description="2026, 2026/11 or 2026/11/30", max_length=10),
         ] = "",
     ) -> list[AuditView]:
+        await tenants.show(tenant)
         return [AuditView.model_validate(entry) for entry in await audit.entries(tenant, day=day)]
 
     @routes.get("/plugins/{tenant}/{plugin}/logs", summary="A plugin's log: one line a call")

@@ -292,7 +292,14 @@ class TestTheBorder:
     @pytest.mark.parametrize(
         ("method", "path", "body", "status", "code"),
         [
-            ("POST", "/v1/tenants", {"slug": "A!"}, 422, "request.invalid"),
+            ("POST", "/v1/tenants", {"slug": "A!"}, 422, "name.tenant"),
+            ("POST", "/v1/tenants", {"slug": 7}, 422, "request.invalid"),
+            ("POST", "/v1/tenants/acme/tokens", {"scopes": ["write"]}, 422, "token.scope"),
+            ("DELETE", "/v1/tenants/acme/tokens/nope", None, 404, "token.unknown"),
+            ("PUT", "/v1/plugins/acme/zoo/secrets/bird-key", {"value": "x"}, 422, "secret.name"),
+            ("DELETE", "/v1/plugins/acme/zoo/files/nope", None, 404, "file.unknown"),
+            ("GET", "/v1/tenants/nosuch/usage", None, 404, "tenant.unknown"),
+            ("GET", "/v1/plugins/Acme!/zoo", None, 422, "name.tenant"),
             ("POST", "/v1/tenants", {"slug": "beta", "wings": 2}, 422, "request.invalid"),
             ("POST", "/v1/tenants", {"slug": "beta", "plan": "golden"}, 422, "plan.unknown"),
             ("PATCH", "/v1/tenants/acme", {"limits": {"wings": 1}}, 422, "plan.limit"),
