@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from person import Person  # noqa: E402
+from person import PATIENCE, Person  # noqa: E402
 from scripted import Scripted  # noqa: E402
 from tenantry_cli.host import create_host, takes  # noqa: E402
 
@@ -127,6 +127,7 @@ def house() -> Iterator[House]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=list(FLAGS), headless=True)
         yield started

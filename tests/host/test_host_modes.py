@@ -99,6 +99,8 @@ def test_closing_tears_down_unmounts_and_deafens(person: Person, probe: Scripted
     log = person.pane("Messages")
     log.get_by_role("searchbox").fill("teardown")
     expect(log).to_contain_text("ui/resource-teardown")
+    card.get_by_role("button", name="Show it again").click()
+    person.widget(card).ready()
 
 
 @pytest.mark.row("O14")

@@ -2,7 +2,7 @@ import { challengeOf, again } from "../call/run";
 import { linkTo } from "../call/link";
 import { asPytest } from "../call/pytest";
 import { status, template } from "../mcp/tools";
-import { asks, selected, type CallTurn } from "../state/conversation";
+import { asks, change, selected, type CallTurn } from "../state/conversation";
 import { connection, screenshots } from "../state/plugins";
 import { save } from "../widget/acts";
 import { picture } from "../call/picture";
@@ -60,7 +60,14 @@ export function CallCard({ turn }: { turn: CallTurn }) {
         <Ask key={a.id} ask={a} />
       ))}
       {widget && <WidgetView key={turn.id} turn={turn} connection={current} uri={template(turn.tool)!} />}
-      {turn.closed && <p class="quiet">The widget was closed.</p>}
+      {turn.closed && (
+        <p class="quiet">
+          The widget was closed.{" "}
+          <button type="button" class="link" onClick={() => change(turn.id, { closed: false })}>
+            Show it again
+          </button>
+        </p>
+      )}
       {challenge && <SignIn challenge={challenge} text="The tool needs you to sign in." then={() => void again(current, turn.id)} />}
       {turn.mismatch && (
         <p class="problem" role="alert">

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { message } from "../json";
 import type { Connection } from "../mcp/connection";
-import { change, type CallTurn } from "../state/conversation";
+import type { CallTurn } from "../state/conversation";
 import { knobs } from "../state/knobs";
 import { Instance } from "../widget/instance";
 import { drop, put } from "../widget/registry";
@@ -106,8 +106,4 @@ function openInApp(instance: Instance): string {
   if (openIn.value) return openIn.value;
   const base = template.ui.domain ?? connection.plugin.hostUrl ?? connection.plugin.mcpUrl;
   return new URL(place.value.path, base).href;
-}
-
-export function reopen(turn: CallTurn): void {
-  change(turn.id, { closed: false });
 }
