@@ -8,8 +8,4 @@ if [ "$(cat .venvs/ministack/.made-from 2>/dev/null)" != "$made_from" ]; then
   VIRTUAL_ENV=$PWD/.venvs/ministack .venv/bin/uv pip install -q --require-hashes -r infra/locks/ministack.txt
   echo "$made_from" > .venvs/ministack/.made-from
 fi
-made_from=$(sha256sum infra/package-lock.json | cut -d' ' -f1)
-if [ "$(cat infra/node_modules/.made-from 2>/dev/null)" != "$made_from" ]; then
-  PATH="$PWD/.venv/bin:$PATH" npm ci --prefix infra --no-audit --no-fund --silent
-  echo "$made_from" > infra/node_modules/.made-from
-fi
+.ci/npm infra
