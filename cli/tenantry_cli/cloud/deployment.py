@@ -142,6 +142,7 @@ class Deployment:
             emulator = smoke.Emulator(endpoint, api_host, self.account.secret(f"tenantry-{record.stage}-origin"))
         stands = smoke.Stands(
             url=record.url,
+            api_url=record.api_url,
             store=record.store,
             region=record.region,
             functions={"public": record.outputs["SandboxPublicArn"], "none": record.outputs["SandboxClosedArn"]},

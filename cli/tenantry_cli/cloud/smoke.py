@@ -24,6 +24,7 @@ from tenantry_registry.objects import Objects
 from tenantry_registry.sigv4 import Credentials
 
 from tenantry_cli import client
+from tenantry_cli.cloud import operator
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -37,9 +38,11 @@ ASSET: Final = re.compile(r'https://[^"]+/assets/[^"]+\.svg')
 
 @dataclass(frozen=True, slots=True)
 class Stands:
-    """What is needed of a deployment: where clients reach it, its bucket, its sandbox functions by egress."""
+    """What is needed of a deployment: where clients and the control plane's callers reach it, its bucket, its sandbox
+    functions by egress."""
 
     url: str
+    api_url: str
     store: str
     region: str
     functions: Mapping[str, str]
@@ -115,6 +118,7 @@ async def smoke(stands: Stands, told: Told, *, emulator: Emulator | None = None)
     walk = _Walk(stands, told, emulator)
     try:
         await links.ensure(objects)
+        await walk.control(await operator.token(objects, stands.api_url))
         tenants = TENANTS if stands.isolates else TENANTS[:1]
         for tenant in tenants:
             await walk.publish(objects, runner, Name(tenant, "probe"))
@@ -139,6 +143,18 @@ class _Walk:
             objects=objects, runner=runner, name=name, bundle=bundle.pack(PROBE), target=self._stands.target
         )
         self._told("published", f"{name} {published.digest[:12]}", time.monotonic() - started)
+
+    async def control(self, token: str) -> None:
+        started = time.monotonic()
+        async with client.http_client(transport=Door(self._emulator)) as http:
+            answer = await http.get(
+                f"{self._stands.api_url}/v1/whoami",
+                headers={"Authorization": f"Bearer {token}"},
+                follow_redirects=False,
+            )
+        known = answer.status_code == 200 and answer.json()["tenant"] is None
+        _want(known, f"the control plane answered {answer.status_code} to its operator")
+        self._told("control", "knows you as its operator", time.monotonic() - started)
 
     async def through(self, name: Name) -> None:
         started = time.monotonic()
