@@ -125,10 +125,12 @@ def _check_reference(edition: Edition, reference: Mapping[str, Any]) -> None:
 
 
 def _work(turn: Turn, params: Mapping[str, Any]) -> Work:
-    revision = turn.message.revision
-    if turn.edition.guest and turn.message.era == STATELESS and STATELESS not in turn.edition.manifest.answers:
-        revision = NEWEST_HANDSHAKE  # the guest speaks no other; what it says is translated on the way out
-    return Work(turn.site, turn.edition, turn.message.method, params, revision, turn.client, turn.user)
+    work = Work(turn.site, turn.edition, turn.message.method, params, turn.message.revision, turn.client, turn.user)
+    if not turn.edition.guest or turn.message.era == HANDSHAKE:
+        return work
+    if STATELESS not in turn.edition.manifest.answers:  # it speaks no other; what it says is translated on the way out
+        return work._replace(revision=NEWEST_HANDSHAKE)
+    return work._replace(headers=headers.parameters(turn.request))
 
 
 def _digest(work: Work) -> str:

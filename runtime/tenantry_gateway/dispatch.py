@@ -19,6 +19,7 @@ from tenantry_gateway.turn import Desk, Reply, Turn, User
 from tenantry_gateway.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, Refusal
 
 SESSION: Final = "mcp-session-id"
+LISTEN: Final = "subscriptions/listen"  # would hold a worker until its time is up, for a stream that nobody can hear
 STATUS: Final[Mapping[str, int]] = {  # of a PlatformError that ends a whole request
     "plugin.unknown": 404,
     "preview.unknown": 404,
@@ -73,7 +74,7 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
     facts: Mapping[str, Any] = {}
     try:
         handler = METHODS.get((turn.message.era, turn.message.method))
-        if handler is None and turn.edition.guest:
+        if handler is None and turn.edition.guest and turn.message.method != LISTEN:
             handler = pass_on  # an extension of its own, perhaps
         if handler is None:
             raise Refusal(METHOD_NOT_FOUND, f"There is no method {turn.message.method[:80]!r} at this revision.")

@@ -35,6 +35,8 @@ FOREVER_TTL: Final = 86_400_000  # ms a client may keep what can't change under 
 
 BARE_URI: Final = "ui://widget/{}.html"  # what authors write; hosts cache by URI, so it is never listed
 
+LISTENED: Final = frozenset({"listChanged", "subscribe"})  # promises to whoever listens, and nobody can
+
 LISTS: Final[Mapping[str, tuple[str, str]]] = {
     "tools/list": ("tools", "tools"),
     "prompts/list": ("prompts", "prompts"),
@@ -135,8 +137,12 @@ class Edition:
         """What the server says it can do. Nobody is called back later on a stateless server, so it can't notify."""
         greeting = self.said(era, "server/discover") or self.said(HANDSHAKE, "initialize")
         said = dict(greeting.get("capabilities") or self.manifest.capabilities)
-        if era == STATELESS and "resources" in said:
-            said["resources"] = {**said["resources"], "subscribe": False}
+        if era == STATELESS:
+            for name in ("tools", "prompts", "resources"):
+                if name in said:
+                    said[name] = {**said[name], **dict.fromkeys(said[name].keys() & LISTENED, False)}
+            if "resources" in said:
+                said["resources"]["subscribe"] = False
         return said
 
 
@@ -225,7 +231,7 @@ class Face:
                 "_meta": {SERVER_KEY: dict(self.edition.manifest.server)},
                 **said,
             }
-            result["supportedVersions"] = list(ALL)
+            result |= {"supportedVersions": list(ALL), "capabilities": self.edition.capabilities(STATELESS)}
             whole = self.complete(STATELESS, result, LIST_TTL, "public")
             made = self._made["discover", STATELESS] = self.fill(dump(whole))
         return made

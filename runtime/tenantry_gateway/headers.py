@@ -62,6 +62,11 @@ def check_parameters(request: Request, schema: Mapping[str, Any], arguments: Map
             raise mismatch(f"The header {name} must repeat the argument {'.'.join(path)}.", id)
 
 
+def parameters(request: Request) -> dict[str, str]:
+    """A request's Mcp-Param-* headers, as they came."""
+    return {name: value for name, value in request.headers.items() if name.startswith(PREFIX)}
+
+
 def _at(arguments: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         arguments = arguments.get(key) if isinstance(arguments, dict) else None

@@ -41,6 +41,7 @@ class Work(NamedTuple):
     client: Client
     user: User | None = None
     answers: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}  # Mcp-Param-*, which a guest checks itself
 
 
 class Done(NamedTuple):
@@ -94,6 +95,7 @@ async def _attempts(desk: Desk, work: Work) -> Done:
             shared=shared.values,
             widgets=work.edition.widget_uris,
             uploads=slots,
+            headers=work.headers,
         )
         reply = distrust.held(await _ask(desk, release, call))
         if "overflow" in reply:

@@ -37,6 +37,7 @@ NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 META = "io.modelcontextprotocol/"
 
 Params = Mapping[str, Any]
+NOTHING: Mapping[str, str] = {}
 
 
 class Speaker:
@@ -70,9 +71,18 @@ class Speaker:
         return {"kind": "asgi", "protocol": 1, "answers": answers, "dynamic": sorted(dynamic)}
 
     def ask(
-        self, method: str, params: Params, revision: str, client: Params, capabilities: Params
+        self,
+        method: str,
+        params: Params,
+        revision: str,
+        client: Params,
+        capabilities: Params,
+        repeated: Mapping[str, str] = NOTHING,
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it."""
+        """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it.
+
+        `repeated`: arguments that the client repeated in headers (Mcp-Param-*), as 2026-07-28 has it.
+        """
         headers = [("mcp-protocol-version", revision)]
         if revision >= STATELESS:
             meta = {
@@ -82,7 +92,7 @@ class Speaker:
                 f"{META}clientInfo": client,
             }
             params = {**params, "_meta": meta}
-            headers.append(("mcp-method", method))
+            headers += [("mcp-method", method), *repeated.items()]
             if method in NAMED:
                 headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
             return self._rpc(method, params, headers)

@@ -39,6 +39,7 @@ class Guest:
             call.get("revision") or STATELESS,
             client.get("info") or CLIENT,
             client.get("capabilities") or {},
+            call.get("headers") or {},
         )
         for notification in notifications:
             session.notify(notification["method"], notification["params"])

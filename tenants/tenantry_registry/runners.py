@@ -74,7 +74,8 @@ class Call:
     then {"method", "path", "headers", "body"}). `params` are the MCP params with the client's own `_meta`.
     `revision` is the MCP revision; `client` {"info", "capabilities"}; `user` the verified claims or None; `answers`
     what the client answered to input requests, by key; `state` and `shared` the two documents. `uploads` are slots
-    {"id", "key", "max_bytes", "url", "fields"}: a runner uses the key or the signed request, as suits it.
+    {"id", "key", "max_bytes", "url", "fields"}: a runner uses the key or the signed request, as suits it. `headers` are
+    the request's Mcp-Param-* headers, for a server of another kind, which checks them itself.
     """
 
     method: str
@@ -87,6 +88,7 @@ class Call:
     shared: Mapping[str, Any] | None = None
     widgets: Mapping[str, str] = field(default_factory=dict)  # widget name -> its published ui:// URI
     uploads: Sequence[Mapping[str, Any]] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class SandboxError(PlatformError):

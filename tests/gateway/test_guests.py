@@ -134,6 +134,23 @@ async def test_a_guest_judges_its_own_calls(house: House, method: str, params: d
     assert {key: house.runner.calls[0].params[key] for key in params} == params
 
 
+async def test_a_guest_can_check_the_headers_that_repeat_arguments(hosted: House) -> None:
+    hosted.runner.answer = replying(result={"content": []})
+    async with hosted.http() as http:
+        http.headers.update({"Mcp-Param-Region": "eu", "X-Other": "no"})
+        await ask(http, "acme/own", {"x": 1})
+    assert hosted.runner.calls[0].headers == {"mcp-param-region": "eu"}
+
+
+async def test_nobody_listens_to_a_guest_and_it_promises_no_news(hosted: House) -> None:
+    async with hosted.http() as http:
+        refused = (await ask(http, "subscriptions/listen", {"notifications": {"toolsListChanged": True}})).json()
+        assert refused["error"]["code"] == -32601
+        discovered = (await ask(http, "server/discover")).json()["result"]
+        assert discovered["capabilities"] == {"tools": {"listChanged": False}}
+    assert hosted.runner.calls == []
+
+
 async def test_its_questions_and_states_are_its_own(hosted: House) -> None:
     asked = {"resultType": "input_required", "inputRequests": {"a": {"method": "roots/list"}}, "requestState": "mine"}
     hosted.runner.answer = replying(result=asked)

@@ -136,7 +136,12 @@ async def test_it_greets_as_it_greets_alone(pair: Any) -> None:
         assert hosted == alone
     if pair.name in BOTH_ERAS:
         alone, hosted = [await side.result(NEW, "server/discover") for side in (pair.alone, pair.hosted)]
-        assert hosted == {**alone, "supportedVersions": ALL}
+        promised = {
+            name: {key: False if key in ("listChanged", "subscribe") else value for key, value in promises.items()}
+            for name, promises in alone["capabilities"].items()
+        }
+        assert hosted == {**alone, "supportedVersions": ALL, "capabilities": promised}
+        assert (await pair.hosted.ask(NEW, "subscriptions/listen"))[-1]["error"]["code"] == -32601
     else:
         hosted = await pair.hosted.result(NEW, "server/discover")
         assert (hosted["supportedVersions"], hosted["resultType"]) == (ALL, "complete")
