@@ -64,7 +64,8 @@ def test_a_widget_shows_an_image_and_reads_a_file_that_its_tool_made(author: Per
     widget = author.widget()
     expect(widget.at("colour")).to_have_text("teal", timeout=20_000)
     expect(widget.at("place")).to_have_css("color", "rgb(0, 90, 120)")
-    expect(widget.at("got")).to_have_text('{"text":"painted teal","image":1}')
+    expect(widget.at("got")).to_contain_text('"text":"painted teal"')
+    expect(widget.at("got")).to_contain_text('"image":1')
     expect(author.pane("Policy")).to_contain_text("Nothing was refused")
     author.page.screenshot(path=shots / "real-plugin.png")
 

@@ -54,9 +54,8 @@ async function begin(): Promise<void> {
   }
   reconnectOnKnobs();
   follow();
-  await load(link.plugin);
+  await load(link.plugin); // which takes the tool off the address: a reload doesn't call again
   if (!link.tool) return;
-  history.replaceState(null, "", "/"); // so that a reload doesn't call again
   const tool = connection.value?.tool(link.tool);
   if (!tool || !visibility(tool).model) return toast(`This plugin has no tool ${link.tool} for the model`);
   if (!link.args) return toast("The link's arguments are not JSON");

@@ -2,6 +2,7 @@ import { computed, effect, signal } from "@preact/signals";
 import { Connection, type Plugin } from "../mcp/connection";
 import { hotReload } from "../widget/registry";
 import type { Dict } from "../json";
+import { readLink } from "../call/link";
 import { open } from "./conversation";
 import { knobs } from "./knobs";
 
@@ -25,6 +26,7 @@ export async function load(wanted?: string): Promise<void> {
 
 export async function use(plugin: Plugin): Promise<void> {
   void connection.value?.close();
+  if (!readLink().bare) history.replaceState(null, "", plugin.tenant ? `/?plugin=${plugin.tenant}/${plugin.plugin}` : "/");
   const next = new Connection(plugin);
   open(plugin.label);
   connection.value = next;
