@@ -48,7 +48,7 @@ async def save(objects: Objects, document: Document, patch: Mapping[str, Any]) -
     Raises: Stale; PlatformError `state.too-large`, `state.contended`; StorageDown.
     """
     changes, gone = patch.get("set") or {}, patch.get("delete") or ()
-    if not changes and not gone:
+    if not document.key or (not changes and not gone):  # no key: of a call that was given no document
         return
     base = document
     for _ in range(ATTEMPTS):

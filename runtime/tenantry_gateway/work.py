@@ -145,8 +145,9 @@ async def _release(desk: Desk, work: Work) -> Release:
 
 
 async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]:
-    if work.method == "tools/call" and work.params.get("name") in work.edition.manifest.plain:
-        return Document("", None, {}), None  # no read of storage for a tool that can't see them
+    plain = work.method == "tools/call" and work.params.get("name") in work.edition.manifest.plain
+    if plain or work.edition.guest:
+        return Document("", None, {}), None  # no read of storage for what can't see them
     shared = documents.load(desk.objects, documents.shared_key(work.site.name))
     if work.user is None:
         return await shared, None

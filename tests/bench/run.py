@@ -25,6 +25,7 @@ ROUNDS = 9  # fresh processes of each kind, in turn
 COLD_AIM = 1.25
 WARM_AIM = 2.0
 LIST_AIM = 1.0  # tools/list of 20 tools is no slower than initialize
+HOSTED_AIM = 1.5
 COLD_NOTE = (
     "beyond the bare route: obstore and the first two reads from S3, cryptography for the sealed session note, "
     "jsonschema-rs; run with -X importtime to see each"
@@ -49,6 +50,7 @@ def main() -> None:
         cold(environment)
         beside_peers(environment)
         warm(environment)
+    hosted()
 
 
 def cold(environment: Mapping[str, str]) -> None:
@@ -82,6 +84,18 @@ def warm(environment: Mapping[str, str]) -> None:
             first = ours
         if name == "tools/list":
             show("warm.tools/list-beside-initialize", ours, first, "us", LIST_AIM, "both are prepared bytes")
+
+
+def hosted() -> None:
+    """A server of the SDK's, hosted and alone, as processes of their own; ratio of the wall time of a call."""
+    measured = child("guest.py", [], {**os.environ, "PYTHONPATH": str(HERE.parent)})
+    ours, alone = measured["wall"]
+    cpu, cpu_alone = measured["cpu"]
+    note = (
+        f"CPU {cpu:.0f} us of {cpu_alone:.0f} us alone (x{cpu / cpu_alone:.2f}): the gateway's process "
+        f"{measured['gateway_us']:.0f}, the worker's {measured['worker_us']:.0f}, which holds the server itself"
+    )
+    show("hosted tools/call", ours, alone, "us", HOSTED_AIM, note)
 
 
 def show(name: str, ours: float, bare: float, unit: str, aim: float | None = None, note: str = "") -> None:
