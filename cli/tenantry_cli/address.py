@@ -36,6 +36,9 @@ class Address:
         return f"http://{name.label}.{self.base}/mcp"
 
 
+FREE = "Choose another: --port 8788; --port 0 takes a free one."
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Take the port (0: a free one) before anything is published. Raises: PlatformError `serve.port-taken`."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
@@ -45,7 +48,9 @@ def bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise PlatformError(
-            "serve.port-taken", f"Port {port} of {host} can't be had: {error.strerror}.", "Choose another: --port 8788"
+            "serve.port-taken",
+            f"Port {port} of {host} can't be had: {error.strerror}.",
+            FREE,
         ) from None
     listener.set_inheritable(True)
     return listener

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mcp import Client
 
 LOOPBACK = "127.0.0.1"
+NOT_HERE = (404, 405)
+ADDRESS = "Look at the address: it usually ends in /mcp, like http://localhost:8787/t/TENANT/PLUGIN/mcp."
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a tool has 25; hosted elsewhere it may have more
 
@@ -51,15 +53,25 @@ async def connect(
     Raises: PlatformError `call.unreachable` (nobody answers), `call.not-mcp` (somebody does, but not MCP),
     `call.failed` (a protocol error).
     """
+    import logging
+
     from mcp import Client, MCPError
     from mcp.client.streamable_http import streamable_http_client
 
+    logging.getLogger("mcp").addHandler(logging.NullHandler())  # what it logs is raised, too
+    connected, foreign = False, False
+
+    async def look(response: httpx2.Response) -> None:
+        nonlocal foreign
+        kind = response.headers.get("content-type", "")
+        foreign = response.status_code in NOT_HERE or not kind.startswith(("application/json", "text/event-stream"))
+
     try:
-        async with (
-            http_client(headers, transport) as http,
-            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
-        ):
-            yield client
+        async with http_client(headers, transport) as http:
+            http.event_hooks = {"response": [look]}
+            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+                connected = True
+                yield client
     except* (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
         raise PlatformError("call.unreachable", f"{url!r} is not an address.", "Write it as http(s)://...") from None
     except* httpx2.TransportError as group:
@@ -67,9 +79,11 @@ async def connect(
         raise PlatformError("call.unreachable", f"Nobody answers at {url}: {said}", "Is it being served?") from None
     except* httpx2.HTTPStatusError as group:
         status = first(group).response.status_code
-        raise PlatformError("call.not-mcp", f"{url} answers {status}.", "Look at the address.") from None
+        raise PlatformError("call.not-mcp", f"{url} answers {status}.", ADDRESS) from None
     except* MCPError as group:
         error = first(group)
+        if foreign and not connected:
+            raise PlatformError("call.not-mcp", f"{url} is no MCP server: {error.message}.", ADDRESS) from None
         raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", "") from None
 
 

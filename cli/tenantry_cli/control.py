@@ -22,6 +22,8 @@ from tenantry_cli.settings import CliSettings
 LOCAL_HOSTS = ("localhost", "127.0.0.1")
 SECONDS = 30.0  # of one request; publishing is followed by many
 FOLLOW_SECONDS = 900.0  # a publisher is ended after 15 minutes
+WHERE = f"A control plane's address usually ends in {PREFIX}, like http://localhost:8787{PREFIX}."
+NO_API = (404, 405)  # what a platform's own address answers to its API's paths
 PAUSE = 0.2  # seconds between two looks at a publish
 
 
@@ -59,9 +61,27 @@ class Control:
     def __init__(self, to: str | None = None, *, token: str | None = None) -> None:
         import httpx
 
-        self.url = address(to)
-        self.token = token or token_of(self.url)
         self._http = httpx.Client(timeout=SECONDS)
+        self.url = address(to)
+        if token is None and not credentials.find(self.url) and credentials.find(self.url + PREFIX):
+            self.url += PREFIX  # the platform's own address was given; the API that was logged in to is below it
+        self.token = token or token_of(self.url)
+
+    def seek(self) -> bool:
+        """Where the API is not at the address that was given, look below /api; False where it is not there either."""
+        import httpx
+
+        def answers(url: str) -> bool:
+            try:
+                answer = self._http.get(f"{url}/v1/health")
+                return answer.is_success and answer.json() == {"ok": True}
+            except (httpx.HTTPError, ValueError):
+                return False
+
+        if self.url.endswith(PREFIX) or answers(self.url) or not answers(self.url + PREFIX):
+            return False
+        self.url += PREFIX
+        return True
 
     def get(self, path: str, **query: Any) -> Any:
         return self.request("GET", path, query=query)
@@ -89,17 +109,20 @@ class Control:
                 headers={"Authorization": f"Bearer {self.token}"},
             )
         except httpx.HTTPError as fault:
-            raise PlatformError(
-                "control.unreachable", f"{self.url} does not answer.", "Is it the right address? See --to."
-            ) from fault
+            raise PlatformError("control.unreachable", f"{self.url} does not answer.", f"{WHERE} See --to.") from fault
+        if answer.status_code in NO_API and self.seek():
+            return self.request(method, path, body=body, query=query)
         if answer.is_success:
-            return answer.json() if answer.content else None
+            try:
+                return answer.json() if answer.content else None
+            except ValueError:
+                raise PlatformError("control.unreachable", f"{self.url} is no control plane.", WHERE) from None
         try:
             problem = answer.json()
             raise Refused(problem["code"], problem["message"], problem["hint"], problem.get("findings") or [])
         except (ValueError, KeyError, TypeError):
             raise PlatformError(
-                "control.unreachable", f"{self.url} answered {answer.status_code}.", "Is it a control plane? See --to."
+                "control.unreachable", f"{self.url} answered {answer.status_code}.", f"{WHERE} See --to."
             ) from None
 
     def publish(

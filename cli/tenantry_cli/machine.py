@@ -20,6 +20,7 @@ from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
 from tenantry_registry.vendor import HOST
 
+from tenantry_cli import environment
 from tenantry_cli.address import Address
 from tenantry_cli.control_plane import Books
 from tenantry_cli.folder import PluginFolder
@@ -73,6 +74,7 @@ class Machine:
                 name=name,
                 bundle=packed.data,
                 progress=progress,
+                provided=environment.provided(folder) if own else (),
                 **folder.surroundings(),
             )
         except RulesBroken as error:

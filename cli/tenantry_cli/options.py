@@ -11,4 +11,7 @@ tenant = click.option("--tenant", metavar="NAME", help="Whose plugins these are.
 port = click.option("--port", type=click.IntRange(0, 65535), help="Port on localhost; 0 takes a free one. [8787]")
 s3 = click.option("--s3", metavar="moto|URL", help="Keep releases in S3: a moto server of our own, or an endpoint.")
 as_json = click.option("--json", "as_json", is_flag=True, help="One JSON answer on standard output, nothing else.")
+here_or_there = click.option(
+    "--to", metavar="URL|STAGE", help="Which control plane. [TENANTRY_TO; without: the store on this machine]"
+)
 to = click.option("--to", metavar="URL|STAGE", help="Which control plane. [TENANTRY_TO, the last login, this machine]")

@@ -57,13 +57,17 @@ class Terminal:
             line.append(" " * max(3, 44 - len(text))).append(aside, style="dim")
         self.line(line)
 
-    def finding(self, severity: str, code: str, what: str, where: str = "", cure: str = "") -> None:
-        """One finding of a check, and how to cure it below."""
+    def finding(
+        self, severity: str, code: str, what: str, where: str = "", cure: str = "", frames: Sequence[str] = ()
+    ) -> None:
+        """One finding of a check; the author's frames of its error, and how to cure it, below."""
         style = {"error": "bold red", "warn": "yellow"}.get(severity, "dim")
         line = Text("  ").append(f"{severity:<6} ", style=style).append(f"{code:<22}", style="bold").append(f" {what}")
         if where:
             line.append(f"  {where}", style="dim")
         self.line(line)
+        for frame in frames:
+            self.line(Text(f"         {frame}", style="dim"))
         if cure:
             self.line(Text(f"         {cure}", style="dim"))
 
@@ -155,7 +159,9 @@ def size(count: int) -> str:
         return f"{count} B"
     if count < 999_500:
         return f"{count / 1000:.0f} KB"
-    return f"{count / 1_000_000:.1f} MB"
+    if count < 999_950_000:
+        return f"{count / 1_000_000:.1f} MB"
+    return f"{count / 1_000_000_000:.1f} GB"
 
 
 def many(count: int, noun: str) -> str:

@@ -5,23 +5,27 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.vendor import HOST
 
+from tenantry_cli import environment, trace
 from tenantry_cli import store as stores
 from tenantry_cli.author import AuthorsRunner
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Bar, Terminal, many, short
 from tenantry_cli.packing import Packed, pack
+from tenantry_cli.settings import CliSettings
 
 if TYPE_CHECKING:
     from tenantry_publisher.publish import Examined, Published, Step
 
 STEPS = ("read", "described", "checked", "compared", "stored", "released")
-WORDS = {"read": "packed"}
+WORDS = {"read": "packed", "warned": "warning"}
 
 
 class Progress:
@@ -39,7 +43,7 @@ class Progress:
     def __call__(self, step: Step) -> None:
         self.done += 1
         self.bar.at(min(self.done, len(STEPS)), len(STEPS), step.code)
-        if self.verbose and step.code in (*STEPS, "unchanged"):
+        if self.verbose and step.code in (*STEPS, "unchanged", "warned"):
             aside = f"{step.seconds:.1f} s" if step.seconds >= 0.05 else ""
             self.terminal.step(WORDS.get(step.code, step.code), step.text, aside)
 
@@ -58,7 +62,8 @@ def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]]) -> 
         place = finding["place"]
         where = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
         what = f"{finding['subject']}: {finding['message']}" if finding["subject"] else finding["message"]
-        terminal.finding(finding["severity"], finding["code"], what, where, finding["cure"])
+        sentence, frames = trace.split(what)
+        terminal.finding(finding["severity"], finding["code"], sentence, where, finding["cure"], frames)
 
 
 def show_change(terminal: Terminal, published: Published, plugin: str) -> None:
@@ -112,9 +117,7 @@ async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -
         terminal.bar("checking") as bar,
     ):
         progress = Progress(terminal, bar, verbose=False)
-        packed = await pack(
-            folder, target=None if folder.own_interpreter() else HOST, cache=stores.cache_of(".tenantry")
-        )
+        packed, provided = await resolved(folder, stores.cache_of(CliSettings().store), terminal)
         async with authors_runner(objects, store, folder, name) as runner:
             return await examine(
                 objects=objects,
@@ -123,8 +126,27 @@ async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -
                 bundle=packed.data,
                 progress=progress,
                 examples=True,
+                provided=provided,
                 **folder.surroundings(),
             )
+
+
+UNRESOLVED = ("vendor.unreachable", "vendor.no-uv")  # says nothing about the requirements: this machine can't ask
+
+
+async def resolved(folder: PluginFolder, cache: Path, terminal: Terminal) -> tuple[Packed, frozenset[str]]:
+    """The bundle with its dependencies as publishing would resolve them; where there is no index to ask, without
+    them, which is said, and the names that the author's own environment has for them.
+
+    Raises: PlatformError `bundle.*`, `vendor.*`.
+    """
+    try:
+        return await pack(folder, target=HOST, cache=cache), frozenset()
+    except PlatformError as error:
+        if error.code not in UNRESOLVED:
+            raise
+        terminal.step("note", f"The requirements were not resolved, so publishing may refuse them: {error.message}")
+    return await pack(folder, target=None, cache=cache), environment.provided(folder)
 
 
 @asynccontextmanager

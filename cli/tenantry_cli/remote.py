@@ -40,16 +40,31 @@ def publish(
         show_findings(terminal, refused.findings)
         raise
     result = ended["result"]
+    url = str(control.get(f"/plugins/{name}")["mcp_url"])
+    if preview_days is not None:
+        url = f"{url.removesuffix('/mcp')}/v/{short(ended['digest'])}/mcp"
     show_findings(terminal, result["findings"])
     if as_json:
-        terminal.answer({"tenant": name.tenant, "plugin": name.plugin, "release": ended["digest"], **result})
+        terminal.answer(
+            {
+                "tenant": name.tenant,
+                "plugin": name.plugin,
+                "release": ended["digest"],
+                "control_plane": control.url,
+                "mcp_url": url,
+                "preview_until": ended["preview_until"],
+                **result,
+            }
+        )
         return 0
     previous = result["previous"]
     if preview_days is not None:
-        terminal.step("preview", f"…/v/{ended['digest'][:12]}/mcp", f"for {preview_days:g} days", style="bold")
-        terminal.next(f"platform publish {folder} --to {control.url}")
+        terminal.step("preview", url, f"for {preview_days:g} days", style="bold")
+        terminal.next(f"platform publish {folder} --to {control.url}" + (f" --tenant {tenant}" if tenant else ""))
         return 0
     terminal.step("live", f"{name} {short(ended['digest'])}", style="bold")
+    terminal.step("on", control.url)
+    terminal.step("at", url)
     if previous and result["changed"]:
         terminal.step("", f"was {short(previous)}; go back with: platform rollback {name} --to {control.url}")
     return 0

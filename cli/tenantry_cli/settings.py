@@ -17,3 +17,9 @@ class CliSettings(BaseSettings):
     port: int = Field(default=8787, description="port on localhost")
     to: str = Field(default="", description="the control plane: a URL, or a stage that was deployed from here")
     token: str = Field(default="", description="token for the control plane")
+
+
+def control_plane(to: str | None, store: str | None) -> str:
+    """Which control plane a command means that works on stores, too: `--to`, or TENANTRY_TO where no `--store` was
+    given, or "": the store on this machine. Never the last login: a release must not go where nobody said."""
+    return to or ("" if store else CliSettings().to)

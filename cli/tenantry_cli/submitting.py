@@ -19,7 +19,7 @@ from tenantry_cli import store as stores
 from tenantry_cli.address import Address
 from tenantry_cli.control import Control
 from tenantry_cli.output import Terminal
-from tenantry_cli.settings import CliSettings
+from tenantry_cli.settings import CliSettings, control_plane
 
 WIDTH, HEIGHT = 768, 900  # about as wide as a conversation
 
@@ -38,7 +38,7 @@ class Found:
 
 def find(name: Name, *, store: str | None, to: str | None) -> Found:
     """The release to submit, from a platform or from a store on this machine. Raises: PlatformError."""
-    if to:
+    if to := control_plane(to, store):
         control = Control(to)
         shown = control.get(f"/plugins/{name}")
         if not shown["current"]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 HEAD = "Traceback (most recent call last):"
 FRAME = re.compile(r'\s*File "(?P<path>[^"]+)", line \d+')
+PLUGIN_ERROR = re.compile(r"^tenantry\.errors\.PluginError: ", re.MULTILINE)
+UNDERLINE = re.compile(r"[ ~^]*[~^]{2}[ ~^]*")  # below a line that is shown already
 OWN = re.compile(r".*/bundles/[0-9a-f]{64}/")
 
 
@@ -27,11 +29,14 @@ def frames(text: str) -> Iterator[str]:
             kept = bool(OWN.match(frame["path"]))
         elif not line.startswith(" "):
             kept = bool(line.strip())
-        if kept:
+        if kept and not UNDERLINE.fullmatch(line):
             yield OWN.sub('  File "', line) if frame else line
 
 
 def split(message: str) -> tuple[str, list[str]]:
     """(the sentence, the author's frames) of a message that carries a traceback below its first line."""
     sentence, _, rest = message.partition("\n")
-    return sentence, own_frames(rest)
+    own = own_frames(rest)
+    if PLUGIN_ERROR.search(rest):  # the sentence and the hint are its words
+        own = [line for line in own if line.startswith(" ")]
+    return sentence, own

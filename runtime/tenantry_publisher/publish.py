@@ -10,7 +10,7 @@ current release serving; repeating a publish goes on from what is stored already
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from tenantry_registry import description as descriptions
 from tenantry_registry.check import check
 from tenantry_registry.compile import CompiledRelease, blobs, compile_release
 from tenantry_registry.config import Config
-from tenantry_registry.contract import BREAKS, Comparison, compare
+from tenantry_registry.contract import BREAKS, Comparison, compare, gone
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
@@ -39,7 +39,7 @@ PLACEHOLDER = "placeholder-for-{}"  # what a secret reads as while describing
 class Step:
     """Progress: a step that is done (`code` is stable), in words, with the seconds it took."""
 
-    code: str  # "read" | "described" | "checked" | "compared" | "stored" | "released" | "unchanged"
+    code: str  # "read" | "described" | "checked" | "compared" | "warned" | "stored" | "released" | "unchanged"
     text: str
     seconds: float = 0.0
 
@@ -91,8 +91,8 @@ class ContractBroken(PlatformError):
         first = broken[0]
         super().__init__(
             "publish.breaks",
-            f"This breaks the published plugin: {first.subject}: {first.message}".replace(": :", ":"),
-            "Keep what is published and add beside it, or publish with --force.",
+            f"This breaks the submitted release: {first.subject}: {first.message}".replace(": :", ":"),
+            "Keep what was submitted and add beside it, or publish with --force.",
         )
         self.comparison = comparison
 
@@ -132,13 +132,15 @@ async def publish(
     set_current: bool = True,
     preview_until: float | None = None,
     target: str = "",
+    provided: Collection[str] = (),
     base: str = "",
     now: Callable[[], float] = time.time,
 ) -> Published:
     """Publish `bundle` as a release of `name` and make it current (or a preview).
 
     `secrets` and `env` stand in for placeholders while describing (development); `force` publishes over a broken
-    contract; `target` is the platform that the vendored wheels are for; `base` the domain that plugins live under.
+    contract; `target` is the platform that the vendored wheels are for, `provided` what may be imported besides
+    (development); `base` the domain that plugins live under.
 
     Raises: RulesBroken; ContractBroken; PlatformError of every room on the way (`bundle.*`, `config.*`, `describe.*`,
     `sandbox.*`, `registry.*`); StorageDown, Conflict. The pointer is untouched then.
@@ -159,6 +161,7 @@ async def publish(
         secrets=secrets,
         env=env,
         target=target,
+        provided=provided,
         now=now,
     )
     if examined.report.errors:
@@ -168,6 +171,9 @@ async def publish(
         progress(Step("compared", comparison.words))
         if comparison.verdict == BREAKS and not force:
             raise ContractBroken(comparison)
+    elif pointer is not None and pointer.current and set_current:
+        for tool, words in gone(await registry.manifest(name, pointer.current), examined.compiled.manifest):
+            progress(Step("warned", f"{tool} {words}: conversations that use it break"))
     manifest = replace(
         examined.compiled.manifest, findings=tuple(finding.to_dict() for finding in examined.report.warnings)
     )
@@ -193,6 +199,7 @@ async def examine(
     secrets: Mapping[str, str] | None = None,
     env: Mapping[str, str] | None = None,
     target: str = "",
+    provided: Collection[str] = (),
     examples: bool = False,
     now: Callable[[], float] = time.time,
 ) -> Examined:
@@ -225,7 +232,13 @@ async def examine(
         target=target,
     )
     report = check(
-        config=config, description=description, compiled=compiled, files=files, bundle=read.files, target=target
+        config=config,
+        description=description,
+        compiled=compiled,
+        files=files,
+        bundle=read.files,
+        target=target,
+        provided=provided,
     )
     if examples and not report.errors:
         ran = await run_examples(runner=runner, manifest=compiled.manifest, secrets=secrets or {}, env=env or {})
@@ -272,7 +285,13 @@ def _failed(reply: Mapping[str, Any]) -> PlatformError:
     lines = [str(error.get("message") or "The code could not be described.")]
     if trace := str(error.get("traceback") or ""):
         lines.append(trace.rstrip())
-    return PlatformError(code, "\n".join(lines), str(error.get("hint") or "Run it on your machine first."))
+    return PlatformError(code, "\n".join(lines), str(error.get("hint") or _first_aid(code, lines[0])))
+
+
+def _first_aid(code: str, message: str) -> str:
+    """A hint where the error has none. What is wrong with a line that was named needs no running to be seen."""
+    named = code == "plugin.definition" or "SyntaxError" in message or "IndentationError" in message
+    return "" if named else "Run it on your machine first."
 
 
 def _config(files: Files, name: Name) -> Config:

@@ -16,6 +16,7 @@ from tenantry_sandbox import scripts
 from tenantry_sandbox.faults import LoadError
 
 VENDOR = "_vendor"
+SHOWN = 8  # modules or names in a hint
 FOUNDATION = frozenset(  # what the standard library itself stands on: a bundle's types.py must not replace types
     (
         *sys.builtin_module_names,
@@ -90,16 +91,29 @@ def _attribute(module: ModuleType, path: str, entrypoint: str) -> Any:
             raise LoadError(
                 "plugin.entrypoint",
                 f"{module.__name__} has no {path}.",
-                f"The entrypoint is {entrypoint!r}: the object must exist once the module is imported.",
+                f"The entrypoint is {entrypoint!r}; {module.__name__} has: {', '.join(_objects(module)[:SHOWN])}.",
             ) from None
     return found
+
+
+def _objects(module: ModuleType) -> list[str]:
+    """What of a module might be meant: not what it imports to build its server from."""
+    return [name for name, value in vars(module).items() if name[0] != "_" and type(value).__module__ != "builtins"]
+
+
+def _modules(folder: str) -> list[str]:
+    """The modules and packages of the author's, sorted."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.endswith(".py") or entry.is_dir()]
+    return sorted(name.removesuffix(".py") for name in names if name[0] not in "_.")
 
 
 def _missing(folder: str, module: str, error: ModuleNotFoundError) -> LoadError:
     name = error.name or ""
     top = name.partition(".")[0]
     if module == name or module.startswith(f"{name}."):
-        return LoadError("plugin.entrypoint", f"The bundle has no module {name}.", "Set the entrypoint in plugin.toml.")
+        told = f"Set the entrypoint in plugin.toml; modules of the bundle: {', '.join(_modules(folder)[:SHOWN])}."
+        return LoadError("plugin.entrypoint", f"The bundle has no module {name}.", told)
     foreign = _foreign_wheel(os.path.join(folder, VENDOR, top))
     if foreign:
         return LoadError(

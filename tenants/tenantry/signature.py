@@ -19,6 +19,7 @@ from tenantry.file import File
 from tenantry.schema import Json, Misfit, generate
 
 REPORTED = 10  # faults named in one answer: enough to mend a call, short enough to read
+ODD = "Annotate it with a type, such as str, int, list[str] or a pydantic model."
 UNSAYABLE = (PydanticUserError, PydanticInvalidForJsonSchema, PydanticSerializationError, Misfit)
 
 
@@ -97,10 +98,12 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
 
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise fault("it yields.", "Return one result; say how far it is by ctx.progress().")
+    around = dict(source.caller_names())
     try:
-        hints = get_type_hints(function, localns=dict(source.caller_names()), include_extras=True)
+        hints = get_type_hints(function, localns=around, include_extras=True)
     except Exception as error:
-        raise fault(f"an annotation can't be evaluated: {error}", "Define or import it above.") from error
+        odd = next(name for name in function.__annotations__ if not _evaluates(function, name, around))
+        raise fault(f"the annotation of {odd} can't be evaluated: {error}", "Define or import it above.") from error
     fields: dict[str, Any] = {}
     names: list[str] = []
     required: set[str] = set()
@@ -122,7 +125,10 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
             continue
         if parameter.default is parameter.empty:
             required.add(parameter.name)
-        fields[_field(len(names))] = _model_field(parameter, annotation)
+        try:
+            fields[_field(len(names))] = _model_field(parameter, annotation)
+        except Exception as error:  # typing looks into it before pydantic can say what is wrong
+            raise fault(f"the type of the parameter {parameter.name} is no type: {annotation!r}.", ODD) from error
         names.append(parameter.name)
     if rest and names:
         raise fault("**arguments stands alone.", "Take all arguments in it, or none.")
@@ -143,6 +149,17 @@ def description(given: str | None, signature: Signature) -> str:
 
 def is_function(value: Any) -> TypeGuard[FunctionType | MethodType]:
     return isinstance(value, FunctionType | MethodType)
+
+
+def _evaluates(function: Callable[..., Any], name: str, around: Mapping[str, Any]) -> bool:
+    def probe() -> None: ...
+
+    probe.__annotations__ = {name: function.__annotations__[name]}
+    try:
+        get_type_hints(probe, inspect.unwrap(function).__globals__, dict(around), include_extras=True)
+    except Exception:
+        return False
+    return True
 
 
 def _field(index: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tenantry_registry.compile import CompiledRelease
@@ -12,6 +12,7 @@ from tenantry_registry.report import Finding, Report, ordered
 from tenantry_registry.rules import found
 from tenantry_registry.rules_assets import check_assets
 from tenantry_registry.rules_bundle import check_bundle
+from tenantry_registry.rules_imports import check_imports
 from tenantry_registry.rules_plugin import check_plugin
 from tenantry_registry.rules_tools import Surroundings, Tool, check_tools
 from tenantry_registry.rules_widgets import check_widgets
@@ -25,9 +26,11 @@ def check(
     files: Mapping[str, bytes],
     bundle: Mapping[str, Any],
     target: str = "",
+    provided: Collection[str] = (),
 ) -> Report:
     """The report on a release. `files` is the author's part; `bundle` all entries by path, vendored ones included;
-    `target` the platform that dependencies must be built for."""
+    `target` the platform that dependencies must be built for; `provided` what may be imported though it is not in the
+    bundle (the author's own environment, under development)."""
     findings: list[Finding] = [*compiled.findings]
     manifest = compiled.manifest
     declared = {str(tool["name"]): tool for tool in reversed(description.tools)}
@@ -47,6 +50,7 @@ def check(
     findings += check_widgets(compiled.widgets)
     findings += check_assets(compiled.widgets)
     findings += check_bundle(config, files, bundle, target)
+    findings += check_imports(config, files, bundle, provided)
     return Report(
         name=config.name,
         findings=ordered(findings),

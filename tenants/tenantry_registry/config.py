@@ -6,10 +6,11 @@ it is what the documentation shows. A test keeps its keys and this schema equal.
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Sequence
 from importlib import resources
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +19,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.toml_lines import line_of
 
 FILE = "plugin.toml"
+EXPLAINED = "`platform init FOLDER` writes one with every key explained; so does docs/plugin-toml.md."
 MAX_BYTES = 256 * 1024  # instructions and descriptions included; more is a mistake
 MAX_TIMEOUT = 25.0  # seconds: the API in front answers within 29 (reference: AWS, front doors)
 ENV_NAME = r"^[A-Za-z_][A-Za-z0-9_]*$"
@@ -141,13 +143,14 @@ def load(data: bytes | str) -> Config:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PlatformError("config.syntax", f"{FILE}: {error}.", "See the annotated example in the docs.") from None
+        raise PlatformError("config.syntax", f"{FILE}: {error}.", EXPLAINED) from None
     if "text" in raw:
         raise _invalid(text, [(("text",), "there is no such key")])
     try:
         return Config.model_validate({**raw, "text": text})
     except ValidationError as error:
-        raise _invalid(text, [(_path(item["loc"]), _words(item)) for item in error.errors()]) from None
+        wrong = [(_path(item["loc"]), item) for item in error.errors()]
+        raise _invalid(text, [(path, _words(item, path)) for path, item in wrong]) from None
 
 
 def example() -> str:
@@ -161,7 +164,7 @@ def _path(location: Sequence[str | int]) -> tuple[str | int, ...]:
 
 def _invalid(text: str, problems: list[tuple[tuple[str | int, ...], str]]) -> PlatformError:
     worded = [f"{FILE}:{line_of(text, path)}: {_dotted(path)}: {words}" for path, words in problems]
-    return PlatformError("config.invalid", "; ".join(worded) + ".", "Every key is explained in the annotated example.")
+    return PlatformError("config.invalid", "; ".join(worded) + ".", EXPLAINED)
 
 
 def _dotted(path: Sequence[str | int]) -> str:
@@ -171,13 +174,25 @@ def _dotted(path: Sequence[str | int]) -> str:
     return words
 
 
-def _words(item: Any) -> str:
+def _meant(path: Sequence[str | int]) -> str:
+    """The key that was perhaps meant by one that does not exist."""
+    section: Any = Config
+    for part in path[:-1]:
+        if isinstance(part, str):
+            kinds = [section.model_fields[part].annotation, *get_args(section.model_fields[part].annotation)]
+            section = next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
+    known = [key for key in section.model_fields if key != "text"]
+    close = difflib.get_close_matches(str(path[-1]), known, 1)
+    return f"; do you mean {close[0]}?" if close else ""
+
+
+def _words(item: Any, path: Sequence[str | int]) -> str:
     """pydantic's message as a short clause."""
     kind, context = item["type"], item.get("ctx", {})
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return "there is no such key"
+        return f"there is no such key{_meant(path)}"
     if kind == "value_error":
         return str(context["error"]).rstrip(".")
     message = str(item["msg"])

@@ -18,7 +18,7 @@ DEPLOY, RESCAN, BREAKS = "deploy", "rescan", "breaks"
 WORDS = {
     DEPLOY: "deploy only: same contract as the submitted release",
     RESCAN: "rescan and resubmit: users of the published plugin see the old contract until then",
-    BREAKS: "breaks the published plugin",
+    BREAKS: "breaks the submitted release",
 }
 # Of a descriptor, what a user or a model sees without a call being different
 SHOWN = ("title", "description", "annotations", "icons")
@@ -59,6 +59,15 @@ class Comparison:
 def compare(published: Manifest, new: Manifest) -> Comparison:
     """The contract of `new` against the one that was submitted."""
     return Comparison((*_tools(published, new), *_widgets(published, new), *_plugin(published, new)))
+
+
+def gone(current: Manifest, new: Manifest) -> Iterator[tuple[str, str]]:
+    """The tools of a release that a new one no longer has, each with what became of it: conversations under way, and
+    prompts that people keep, name them whether or not the release was submitted."""
+    for difference in _tools(current, new):
+        if difference.message.startswith("The tool was re"):
+            words = difference.message.removeprefix("The tool ").rstrip(".")
+            yield difference.subject, "is gone" if words == "was removed" else words
 
 
 def _tools(published: Manifest, new: Manifest) -> Iterator[Difference]:

@@ -1,8 +1,8 @@
 """The table of rules: what is checked, why, and what to do. `rules.toml` is the table; docs/rules.md is made from it.
 
-The checks themselves are in rules_tools, rules_widgets, rules_assets, rules_plugin, rules_bundle and rules_wire. Each
-finding is made by `found`, which takes severity, rows and cure from the table, so that the table can't drift from what
-is said.
+The checks themselves are in rules_tools, rules_widgets, rules_assets, rules_plugin, rules_bundle, rules_imports and
+rules_wire. Each finding is made by `found`, which takes severity, rows and cure from the table, so that the table can't
+drift from what is said.
 """
 
 from __future__ import annotations

@@ -89,7 +89,10 @@ def check_result(example: Mapping[str, Any], tool: Mapping[str, Any], reply: Map
     result = reply.get("result")
     if not isinstance(result, Mapping) or result.get("isError"):
         said = _said(reply)
-        yield found("example.failed", name, f"{str(example.get('prompt', ''))[:80]!r} ended in an error: {said}")
+        error = reply.get("error")
+        trace = str(error.get("traceback") or "") if isinstance(error, Mapping) else ""
+        words = f"{str(example.get('prompt', ''))[:80]!r} ended in an error: {said}"
+        yield found("example.failed", name, f"{words}\n{trace}" if trace else words)
         return
     structured, schema = result.get("structuredContent"), tool.get("outputSchema")
     if schema is None:

@@ -23,7 +23,7 @@ class Done(NamedTuple):
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one, with nothing of the developer's own settings."""
     monkeypatch.chdir(tmp_path)
-    for name in ("TENANTRY_STORE", "TENANTRY_TENANT", "TENANTRY_PORT", "VIRTUAL_ENV"):
+    for name in ("TENANTRY_STORE", "TENANTRY_TENANT", "TENANTRY_PORT", "TENANTRY_TO", "TENANTRY_TOKEN", "VIRTUAL_ENV"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 

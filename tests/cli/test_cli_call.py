@@ -52,10 +52,42 @@ def test_a_tool_that_fails_is_exit_code_1_on_standard_error(served: Served, plat
     assert done.err == "There is no element Xx.\n"
 
 
+def test_a_tool_that_is_not_there_leads_to_those_that_are(served: Served, platform: Callable[..., Any]) -> None:
+    assert "Do you mean molar_mass?" in platform("call", served.url("elements"), "molar_mas").err
+    assert "It has find_elements, molar_mass." in platform("call", served.url("elements"), "xyz").err
+
+
+FAILING = """
+from tenantry import Plugin
+plugin = Plugin()
+
+@plugin.tool(read_only=True, destructive=False, open_world=False)
+def fail() -> str:
+    \"\"\"Use this to see a tool fail.\"\"\"
+    raise ValueError("x")
+"""
+
+
+def test_a_masked_failure_leads_to_its_line_in_the_log(platform: Callable[..., Any], here: Path) -> None:
+    folder = here / "failing"
+    folder.mkdir()
+    (folder / "server.py").write_text(FAILING)
+    (folder / "plugin.toml").write_text('name = "failing"\nentrypoint = "server:plugin"\n')
+    server = Served([COMMAND, "dev", "failing", "--port", "0", "--json"], here)
+    try:
+        for url in (server.url("failing"), server.plugins["dev", "failing"]["host_url"]):
+            done = platform("call", url, "fail")
+            assert done.code == 1
+            error_id = done.err.partition("(error ")[2][:12]
+            assert done.err.splitlines()[-1] == f"  next        platform logs dev/failing --error-id {error_id}"
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["nothing"], "call.failed"),
+        (["nothing"], "call.unknown-tool"),
         (["molar_mass", "[1]"], "call.arguments"),
         (["molar_mass", "{"], "call.arguments"),
     ],
@@ -71,7 +103,11 @@ def test_what_is_wrong_with_a_call_has_a_code(
 def test_an_address_without_a_server_is_said_so(served: Served, platform: Callable[..., Any]) -> None:
     assert "call.unreachable" in platform("call", "http://localhost:1/mcp", "x").err
     assert "call.unreachable" in platform("check", "http://localhost:1/mcp").err
-    assert platform("call", f"{served.origin}/nothing/here", "x").code == 1
+    elsewhere = platform("call", f"{served.origin}/nothing/here", "x")
+    assert (elsewhere.code, elsewhere.err.split()[1]) == (1, "call.not-mcp")
+    assert elsewhere.err.splitlines()[1].strip().startswith("Look at the address: it usually ends in /mcp")
+    page = platform("call", f"{served.origin}/", "x")
+    assert page.err.startswith("error  call.not-mcp")
     assert "call.not-mcp" in platform("check", f"{served.origin}/nothing/here").err
 
 

@@ -156,6 +156,7 @@ def test_a_taken_port_is_said_before_anything_is_published(
         done = platform("dev", "hello", "--port", str(taken.getsockname()[1]))
     assert done.code == 1
     assert "serve.port-taken" in done.err
+    assert "--port 0 takes a free one" in done.err
     assert not (here / ".tenantry").exists()
 
 

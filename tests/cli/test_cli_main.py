@@ -50,6 +50,12 @@ def test_a_wrong_command_line_is_exit_code_2_with_usage(args: list[str], platfor
     assert "Usage: platform" in done.err
 
 
+def test_a_misspelt_command_suggests_the_one_that_was_meant(platform: Callable[..., Any]) -> None:
+    done = platform("chek")
+    assert done.code == 2
+    assert "Do you mean check?" in done.err
+
+
 def test_the_version_is_the_packages(platform: Callable[..., Any]) -> None:
     from importlib.metadata import version
 

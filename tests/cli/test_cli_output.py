@@ -81,7 +81,15 @@ def test_json_answers_leave_standard_output_to_themselves(capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("value", "words"), [(0, "0 B"), (999, "999 B"), (38_211, "38 KB"), (999_600, "1.0 MB"), (1_400_000, "1.4 MB")]
+    ("value", "words"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (38_211, "38 KB"),
+        (999_600, "1.0 MB"),
+        (1_400_000, "1.4 MB"),
+        (5_000_000_000, "5.0 GB"),
+    ],
 )
 def test_sizes_are_for_people(value: int, words: str) -> None:
     assert output.size(value) == words

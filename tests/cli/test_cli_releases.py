@@ -7,7 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from stories.served import versioned
+from tenantry_cli import credentials
 
 
 def test_publishing_says_each_step_what_was_replaced_and_what_to_do_next(
@@ -94,3 +96,40 @@ def test_code_that_does_not_import_is_shown_by_its_own_lines(
     assert 'File "server.py", line 3' in refused.err
     assert "RuntimeError: on purpose" in refused.err
     assert "importlib" not in refused.err
+
+
+def test_a_publish_says_where_the_release_went(platform: Callable[..., Any], example: Callable[[str], Path]) -> None:
+    example("hello")
+    said = platform("publish", "hello", "--store", "kept").out
+    assert "the store kept on this machine" in said
+    assert "http://localhost:8787/t/dev/hello/mcp" in said
+    assert said.splitlines()[-1].endswith("platform serve --store kept")
+    told = json.loads(platform("publish", "hello", "--store", "kept", "--json").out)
+    assert (told["store"], told["mcp_url"]) == ("kept", "http://localhost:8787/t/dev/hello/mcp")
+
+
+def test_a_release_goes_to_a_platform_only_where_one_is_named(
+    platform: Callable[..., Any], example: Callable[[str], Path], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example("hello")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(here / "config"))
+    credentials.keep("http://localhost:1/api", "tnt_x")  # the last login
+    assert platform("publish", "hello").code == 0
+    assert platform("releases", "dev/hello").code == 0
+    monkeypatch.setenv("TENANTRY_TO", "http://localhost:1/api")
+    for command in (["publish", "hello"], ["releases", "dev/hello"], ["rollback", "dev/hello"]):
+        assert "control.unreachable" in platform(*command).err
+        named = platform(*command, "--store", ".tenantry")
+        assert "control" not in named.err
+    assert "the store on this machine" in " ".join(platform("publish", "--help").out.split())
+
+
+def test_a_tool_that_is_gone_is_a_warning_line(platform: Callable[..., Any], example: Callable[[str], Path]) -> None:
+    folder = example("hello")
+    platform("publish", "hello")
+    server, config = folder / "server.py", folder / "plugin.toml"
+    server.write_text(server.read_text().replace("def hello", "def greet"))
+    config.write_text(config.read_text().replace('tool = "hello"', 'tool = "greet"'))
+    done = platform("publish", "hello")
+    assert done.code == 0, done.err
+    assert "  warning     hello was renamed to greet: conversations that use it break" in done.out

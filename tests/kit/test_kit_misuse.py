@@ -165,6 +165,19 @@ def profile_of_text() -> str:
     return ""
 
 
+def unresolved_later(a: int, b: NoSuchType) -> str:  # type: ignore[name-defined]  # noqa: F821
+    """x"""
+    return ""
+
+
+def no_type(species: str) -> str:
+    """x"""
+    return ""
+
+
+no_type.__annotations__["species"] = object()
+
+
 @pytest.mark.row("P04", "N01", "N02", "N03", "T09", "T10", "T04", "T06", "F02")
 @pytest.mark.parametrize(
     ("declare", "message"),
@@ -177,6 +190,8 @@ def profile_of_text() -> str:
         (tool(both, input_schema={"type": "object"}), "stands alone"),
         (tool(untyped), "the parameter a has no type"),
         (tool(unresolved), "NoSuchType.*\\sDefine or import it above"),
+        (tool(unresolved_later), "the annotation of b can't be evaluated"),
+        (tool(no_type), "the type of the parameter species is no type: <object.*\\sAnnotate it with a type"),
         (tool(opaque), "a parameter's type can't be used"),
         (tool(callback), "a parameter's type has no JSON Schema"),
         (tool(unsayable_default), "a parameter's type has no JSON Schema"),

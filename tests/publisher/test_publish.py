@@ -242,6 +242,17 @@ async def test_a_release_is_compared_with_the_submitted_one(
     assert forced.changed
 
 
+async def test_a_tool_that_goes_before_anything_was_submitted_is_a_warning(
+    workshop: Any, make: SimpleNamespace, zoo: dict[str, Any]
+) -> None:
+    await workshop.publish(zoo, FILES)
+    renamed = make.description(make.tool("renamed", widget="animals", outputSchema=OUT), widgets=(make.widget(),))
+    published = await workshop.publish(renamed, {**FILES, "server.py": "plugin = 2\n"})
+    assert published.changed
+    told = [step.text for step in workshop.steps if step.code == "warned"]
+    assert told == ["animals was renamed to renamed: conversations that use it break"]
+
+
 async def test_a_preview_leaves_the_current_release_alone(
     workshop: Any, make: SimpleNamespace, zoo: dict[str, Any]
 ) -> None:

@@ -340,6 +340,7 @@ CASES = [
         toml=TOML + f'[env]\nTOKEN = "ghp_{"a" * 36}"\n',
         place="plugin.toml:4",
     ),
+    Case("dependency.undeclared", "imports httpx", files={"server.py": "\nimport httpx"}, place="server.py:2"),
     Case("bundle.platform", "fast was built for x86_64", files={"fast.cpython-313.so": elf(62)}, target="lambda"),
     Case("bundle.platform", "macOS", files={"fast.so": b"\xcf\xfa\xed\xfe" + bytes(60)}, target="lambda"),
     Case("bundle.platform", "Windows", files={"fast.dll": b"MZ", "fast.dylib": b"x"}),

@@ -45,6 +45,12 @@ def test_two_keys_are_enough() -> None:
         (LEAST + "timeout = 26", "plugin.toml:3: timeout: input should be less than or equal to 25"),
         (LEAST + 'egress = "all"', "plugin.toml:3: egress: "),
         (LEAST + "colour = 1", "plugin.toml:3: colour: there is no such key"),
+        (LEAST + 'egres = "none"', "plugin.toml:3: egres: there is no such key; do you mean egress?"),
+        (
+            LEAST + '[auth]\nissuer = "https://a.example"\nscope = []',
+            "auth.scope: there is no such key; do you mean scopes?",
+        ),
+        (LEAST + '[[examples]]\nprompt = "x"\ntool = "t"\nargs = {}', "examples[0].args: there is no such key"),
         (LEAST + "text = 1", "plugin.toml:3: text: there is no such key"),
         (LEAST + '[auth]\nissuer = "http://id.example"', "plugin.toml:4: auth.issuer: must begin with https://"),
         (LEAST + "[auth]\nscopes = []", "plugin.toml:3: auth.issuer: is missing"),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tenantry_registry.contract import BREAKS, DEPLOY, RESCAN, compare
+from tenantry_registry.contract import BREAKS, DEPLOY, RESCAN, compare, gone
 from tenantry_registry.manifest import Manifest, WidgetEntry
 
 TOOL: dict[str, Any] = {
@@ -97,3 +97,9 @@ def test_what_was_added_may_go_without_breaking_but_what_is_promised_may_not() -
     assert compare(signed, tools({"securitySchemes": [{"type": "oauth2", "scopes": ["r", "w"]}]})).verdict == BREAKS
     assert compare(signed, tools({"securitySchemes": [{"type": "oauth2"}], "title": "x"})).verdict == RESCAN
     assert compare(replace(OLD, auth=AUTH), replace(OLD, auth={**AUTH, "audience": "x"})).verdict == BREAKS
+
+
+def test_tools_that_a_release_no_longer_has_are_told_with_what_became_of_them() -> None:
+    assert [*gone(OLD, tools())] == [("find", "is gone")]
+    assert [*gone(OLD, tools({"name": "search"}))] == [("find", "was renamed to search")]
+    assert [*gone(OLD, tools({"title": "Find"}, {"name": "more"}))] == []

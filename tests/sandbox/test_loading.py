@@ -11,8 +11,21 @@ CALL = Call("tools/call", {"name": "x"})
 @pytest.mark.parametrize(
     ("files", "entrypoint", "code", "told", "hint"),
     [
-        ({"other.py": ""}, "server:plugin", "plugin.entrypoint", "no module server", "entrypoint"),
+        (
+            {"other.py": "", "app/x.py": "", "_x.py": ""},
+            "server:plugin",
+            "plugin.entrypoint",
+            "no module server",
+            ": app, other.",
+        ),
         ({"server.py": ""}, "server:plugin", "plugin.entrypoint", "server has no plugin", "server:plugin"),
+        (
+            {"server.py": "import os\nfrom types import SimpleNamespace\nzoo = SimpleNamespace()\ndef f(): ..."},
+            "server:plugin",
+            "plugin.entrypoint",
+            "server has no plugin",
+            "server has: zoo.",
+        ),
         (
             {"server.py": "plugin = 3"},
             "server:plugin",

@@ -20,12 +20,19 @@ class Desk:
     def __init__(self, folder: Path, api: str, token: str = "") -> None:
         self.folder, self.api, self.token = folder, api, token
 
-    def __call__(self, *args: str | Path, code: int = 0) -> str:
+    def __call__(self, *args: str | Path, code: int = 0, given: str = "") -> str:
         env = {**os.environ, "TENANTRY_TO": self.api, "XDG_CONFIG_HOME": str(self.folder / "config")}
         if self.token:
             env["TENANTRY_TOKEN"] = self.token
         done = subprocess.run(
-            [COMMAND, *args], cwd=self.folder, env=env, capture_output=True, text=True, timeout=60, check=False
+            [COMMAND, *args],
+            cwd=self.folder,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            input=given,
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout if code == 0 else done.stderr
@@ -99,3 +106,36 @@ def test_a_platforms_day(platform_served: tuple[str, Desk], example: Callable[[s
     left = [path for path in (tmp_path / ".tenantry" / "objects").rglob("*@") if "acme" in str(path)]
     assert left == []
     assert said(origin, "beta/hello", "hello", {"name": "you"})[0] == 200
+
+
+def test_the_platforms_own_address_is_enough_and_a_publish_says_where_it_went(
+    platform_served: tuple[str, Desk], example: Callable[[str], Path], tmp_path: Path
+) -> None:
+    origin, _ = platform_served
+    person = Desk(tmp_path, origin)  # without /api
+    token = (tmp_path / ".tenantry" / "operator-token").read_text()
+    assert f"logged in   {origin}/api" in person("login", origin, given=token)
+    assert "acme" in person("tenants", "create", "acme")
+    assert f"TENANTRY_TOKEN=… platform publish FOLDER --to {origin}/api" in person("tokens", "issue", "acme")
+    shown = person("tenants", "show", "acme")
+    assert "file bytes: 5.0 GB" in shown
+    assert "tenant rate: 6,000 calls a minute" in shown
+    person("tenants", "suspend", "acme")
+    assert "platform tenants show acme" in person("tenants", "resume", "acme")
+
+    hello = example("hello")
+    port = origin.rpartition(":")[2]
+    previewed = person.json("preview", hello, "--tenant", "acme")
+    own = f"http://hello-acme.localhost:{port}"
+    assert previewed["mcp_url"] == f"{own}/v/{previewed['release'][:12]}/mcp"
+    assert previewed["preview_until"] > 0
+    preview = person("preview", hello, "--tenant", "acme")
+    assert previewed["mcp_url"] in preview
+    assert f"platform publish {hello} --to {origin}/api --tenant acme" in preview
+    published = person("publish", hello, "--tenant", "acme")  # TENANTRY_TO says where
+    assert f"  on          {origin}/api" in published
+    assert f"  at          {own}/mcp" in published
+    on_preview = previewed["mcp_url"].replace(f"hello-acme.localhost:{port}", f"localhost:{port}/t/acme/hello")
+    assert httpx.post(on_preview, **request("hello", {"name": "you"}), timeout=30).status_code == 200
+    nowhere = person("login", f"{origin}/nowhere", given=token, code=1)
+    assert "/api" in nowhere

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
 TOOL_FAILED = 1
+SHOWN = 20  # tools of a server, in a hint
+ERROR_ID = re.compile(r"\berror ([0-9a-f]{12})\b")
+PATH = re.compile(r"/t/([a-z0-9]+)/([a-z0-9-]+)(?:/|$)")
 
 
 @click.command("call")
@@ -44,6 +48,9 @@ def command(url: str, tool: str | None, arguments: str, token: str | None, era: 
 
 
 async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str | None, era: str, raw: bool) -> int:
+    from mcp import MCPError
+    from tenantry_registry.errors import PlatformError
+
     from tenantry_cli.client import connect
     from tenantry_cli.output import Terminal
 
@@ -58,12 +65,46 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
             else:
                 terminal.table(["tool", "what it is for"], [(t.name, first_line(t.description)) for t in tools])
             return 0
-        result = await client.call_tool(tool, arguments)
+        failed, known, result = None, [], None
+        try:
+            result = await client.call_tool(tool, arguments)
+        except MCPError as error:
+            failed = error
+        if result is None or result.is_error:
+            known = [one.name for one in (await client.list_tools()).tools]
+    if known and tool not in known:
+        raise PlatformError("call.unknown-tool", f"{url} has no tool {tool!r}.", meant(tool, known))
+    if result is None:
+        assert failed is not None
+        raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", "")
     if raw:
         terminal.answer(result.model_dump(mode="json", by_alias=True, exclude_none=True))
     else:
         show(result)
+        if result.is_error and (told := logged(url, result)):
+            Terminal.for_errors().next(told)
     return TOOL_FAILED if result.is_error else 0
+
+
+def meant(tool: str, known: list[str]) -> str:
+    """The tools that are near to a name, or those that there are."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(tool, known, 3)
+    return f"Do you mean {' or '.join(close)}?" if close else f"It has {', '.join(known[:SHOWN])}."
+
+
+def logged(url: str, result: CallToolResult) -> str:
+    """The command that shows why a tool of ours failed; nothing for another server's, or a failure in plain words."""
+    from urllib.parse import urlsplit
+
+    from tenantry_registry.names import split_label
+
+    words = " ".join(block.text for block in result.content if block.type == "text")
+    found, place = ERROR_ID.search(words), urlsplit(url)
+    path = PATH.match(place.path)
+    name = "/".join(path.groups()) if path else split_label((place.hostname or "").partition(".")[0])
+    return f"platform logs {name} --error-id {found[1]}" if found and name else ""
 
 
 def show(result: CallToolResult) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,7 +24,7 @@ def command(what: str, tenant: str | None, token: str | None, as_json: bool) -> 
     """Say what ChatGPT, or publishing, would refuse: of a plugin's FOLDER, or of the MCP server at URL.
 
     A folder's code is described as it will run and its examples are called; nothing is published, and nothing but a
-    URL is fetched. The exit code is 1 when there is an error.
+    URL and the index of the requirements is asked. The exit code is 1 when there is an error.
     """
     import asyncio
 
@@ -46,10 +46,21 @@ def command(what: str, tenant: str | None, token: str | None, as_json: bool) -> 
         name = names.Name(names.tenant(tenant or CliSettings().tenant), folder.plugin)
         report = asyncio.run(examine_folder(folder, name, terminal)).report
     if as_json:
-        terminal.answer(report.to_dict())
+        terminal.answer(told(report))
     else:
         show(report, terminal, what)
     return BROKEN if report.errors else 0
+
+
+def told(report: Report) -> dict[str, Any]:
+    """The report as JSON; of a traceback, the author's own frames."""
+    from tenantry_cli import trace
+
+    answer = report.to_dict()
+    for finding in answer["findings"]:
+        sentence, frames = trace.split(finding["message"])
+        finding["message"] = "\n".join([sentence, *frames])
+    return answer
 
 
 def show(report: Report, terminal: object, what: str) -> None:

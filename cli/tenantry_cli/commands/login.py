@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 
@@ -12,21 +14,34 @@ import click
 def command(url: str | None, token: str | None, logout: bool) -> None:
     """Log in to the control plane at URL, and make it the one that commands talk to.
 
-    The token is kept in the system's keyring, or in a file that only you can read.
+    URL may leave out the /api at its end. Without a terminal, the token is read from standard input. It is kept
+    in the system's keyring, or in a file that only you can read.
     """
     from tenantry_cli import credentials
     from tenantry_cli.control import Control, address
+    from tenantry_cli.control_plane import PREFIX
     from tenantry_cli.output import Terminal
     from tenantry_cli.settings import CliSettings
 
     place, terminal = address(url), Terminal()
     if logout:
+        if credentials.find(place) is None and credentials.find(place + PREFIX):
+            place += PREFIX
         terminal.step("logged out" if credentials.forget(place) else "not in", place)
         return
-    given = token or CliSettings().token or click.prompt("Token", hide_input=True)
-    who = Control(place, token=given).get("/whoami")
+    given = token or CliSettings().token or ask()
+    control = Control(place, token=given)
+    who = control.get("/whoami")
+    place = control.url  # what answered: the API may be below the address that was given
     kept = credentials.keep(place, given)
     terminal.step("logged in", place, style="bold")
     terminal.step("as", who["tenant"] or "operator", ", ".join(who["scopes"]))
     terminal.step("kept in", kept)
     terminal.next(f"platform publish FOLDER --to {place}" if who["tenant"] else "platform tenants create NAME")
+
+
+def ask() -> str:
+    """The token, from a person or from a pipe."""
+    if sys.stdin.isatty():
+        return str(click.prompt("Token", hide_input=True))
+    return sys.stdin.readline().strip()

@@ -34,15 +34,17 @@ def command() -> None:
 @command.command("list")
 @PLUGIN
 @options.store
-@options.to
+@options.here_or_there
 @options.as_json
 def every(plugin: str, store: str | None, to: str | None, as_json: bool) -> None:
     """List the releases, newest first, and which of them is served."""
     from tenantry_registry import names
 
     from tenantry_cli.output import Terminal, ago, short
+    from tenantry_cli.settings import control_plane
 
     name, terminal = names.parse(plugin), Terminal()
+    to = control_plane(to, store)
     rows = _remote(str(name), to) if to else _local(name, store)
     if as_json:
         terminal.answer(rows)
@@ -53,14 +55,17 @@ def every(plugin: str, store: str | None, to: str | None, as_json: bool) -> None
     )
     older = [r["release"] for r in rows if not r["current"] and not r["yanked"] and r["at"]]
     if older:
-        terminal.next(f"platform rollback {name} {short(older[0])}" + (f" --to {to}" if to else ""))
+        terminal.next(
+            f"platform rollback {name} {short(older[0])}"
+            + (f" --to {to}" if to else f" --store {store}" if store else "")
+        )
 
 
 @command.command()
 @PLUGIN
 @DIGEST
 @options.store
-@options.to
+@options.here_or_there
 def submit(plugin: str, digest: str, store: str | None, to: str | None) -> None:
     """Mark DIGEST as the release that the directory has scanned: later ones are compared with it."""
     from tenantry_registry import names
@@ -74,7 +79,7 @@ def submit(plugin: str, digest: str, store: str | None, to: str | None) -> None:
 @DIGEST
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.store
-@options.to
+@options.here_or_there
 def take_back(plugin: str, digest: str, yes: bool, store: str | None, to: str | None) -> None:
     """Serve DIGEST nowhere, for good. Where it is current, nothing is served until another one is."""
     from tenantry_registry import names
@@ -157,9 +162,9 @@ def _say(
     from tenantry_cli import store as stores
     from tenantry_cli.commands.rollback import choose
     from tenantry_cli.output import Terminal, short
-    from tenantry_cli.settings import CliSettings
+    from tenantry_cli.settings import CliSettings, control_plane
 
-    if to:
+    if to := control_plane(to, store):
         from tenantry_cli.control import Control
 
         Control(to).post(f"/plugins/{name}/releases/{digits}/{verb}")

@@ -11,7 +11,7 @@ from tenantry_cli import options
 @click.argument("plugin", metavar="TENANT/PLUGIN")
 @click.argument("digest", required=False)
 @options.store
-@options.to
+@options.here_or_there
 def command(plugin: str, digest: str | None, store: str | None, to: str | None) -> None:
     """Serve the release before the current one again, or the one whose digest begins with DIGEST."""
     import asyncio
@@ -21,10 +21,10 @@ def command(plugin: str, digest: str | None, store: str | None, to: str | None) 
 
     from tenantry_cli import store as stores
     from tenantry_cli.output import Terminal, short
-    from tenantry_cli.settings import CliSettings
+    from tenantry_cli.settings import CliSettings, control_plane
 
     name = names.parse(plugin)
-    if to:
+    if to := control_plane(to, store):
         from tenantry_cli.control import Control
 
         path = f"/plugins/{name}/releases/{digest}/promote" if digest else f"/plugins/{name}/rollback"
@@ -45,7 +45,11 @@ def command(plugin: str, digest: str | None, store: str | None, to: str | None) 
     terminal = Terminal()
     terminal.step("live", short(now), style="bold")
     if was and was != now:
-        terminal.step("", f"was {short(was)}; go back with: platform rollback {name} {short(was)}")
+        terminal.step(
+            "",
+            f"was {short(was)}; go back with: platform rollback {name} {short(was)}"
+            + (f" --store {store}" if store else ""),
+        )
 
 
 def choose(name: object, history: list[str], current: str | None, prefix: str | None) -> str:

@@ -11,10 +11,10 @@ from tenantry_cli import options
 
 @click.command("submit")
 @click.argument("plugin", metavar="TENANT/PLUGIN")
-@click.option("--out", type=click.Path(path_type=Path), help="Where to write it. [submission/TENANT-PLUGIN]")
+@click.option("--out", type=click.Path(path_type=Path), help="Where to write it. [submission/PLUGIN-TENANT]")
 @click.option("--page", metavar="URL", help="A running `platform dev`, to take pictures of the examples with widgets.")
 @options.store
-@options.to
+@options.here_or_there
 @options.as_json
 def command(plugin: str, out: Path | None, page: str | None, store: str | None, to: str | None, as_json: bool) -> int:
     """Write the submission package of TENANT/PLUGIN: metadata, tools with the reasons of their hints, test prompts,

@@ -67,7 +67,7 @@ def show(name: str, to: str | None, as_json: bool) -> None:
     terminal.step("state", tenant["state"], f"created {ago(tenant['created'])}")
     terminal.step("plan", tenant["plan"])
     for limit, value in tenant["allows"].items():
-        terminal.step("", f"{limit.replace('_', ' ')}: {value:,}")
+        terminal.step("", f"{limit.replace('_', ' ')}: {measured(limit, value)}")
     for one in tenant["trust"]:
         claims = ", ".join(f"{name} = {value}" for name, value in one["claims"].items())
         terminal.step("trusts", f"{one['issuer']}  {claims}", ", ".join(one["scopes"]))
@@ -88,7 +88,7 @@ def suspend(name: str, to: str | None, as_json: bool) -> None:
 @options.as_json
 def resume(name: str, to: str | None, as_json: bool) -> None:
     """Serve it again; within the grace period this takes a deletion back."""
-    _done(_control(to).post(f"/tenants/{name}/resume"), "resumed", as_json)
+    _done(_control(to).post(f"/tenants/{name}/resume"), "resumed", as_json, f"platform tenants show {name}")
 
 
 @command.command()
@@ -146,6 +146,18 @@ def trust(
         pairs = dict(claim.split("=", 1) for claim in claims if "=" in claim)
         identities.append({"issuer": issuer, "claims": pairs, "scopes": list(scopes)})
     _done(control.put(f"/tenants/{name}/trust", {"identities": identities}), "trusts", as_json)
+
+
+def measured(limit: str, value: int) -> str:
+    """A limit with its unit."""
+    from tenantry_cli.output import many, size
+
+    if limit.endswith("_bytes"):
+        return size(value)
+    unit = {"rate": "calls a minute", "flight": "calls at a time", "burst": "seconds' worth"}.get(limit.split("_")[-1])
+    if limit.endswith("_days"):
+        return many(value, "day")
+    return f"{value:,} {unit}" if unit else f"{value:,}"
 
 
 def _control(to: str | None) -> Any:

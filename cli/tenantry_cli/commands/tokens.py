@@ -37,7 +37,10 @@ def issue(
     terminal.line(f"  {token['token']}")
     terminal.line()
     terminal.line("  It is shown this once. Whoever has it can use it.")
-    terminal.next(f"platform login {control.url}")
+    if tenant:
+        terminal.next(f"TENANTRY_TOKEN=… platform publish FOLDER --to {control.url}")
+    else:
+        terminal.next(f"platform login {control.url}")
 
 
 @command.command("list")
