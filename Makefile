@@ -55,8 +55,8 @@ lock: ## resolve the dependencies again and write infra/locks/dev.txt
 	  --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o infra/locks/dev.txt
 
 .PHONY: docs
-docs: setup ## make the generated pages again: commands, settings, coverage
-	@.venv/bin/cog -r docs/cli.md docs/settings.md && .venv/bin/python tests/house/coverage.py
+docs: setup ## make the generated pages again: commands, settings, plans, plugin.toml, coverage
+	@.venv/bin/cog -r docs/cli.md docs/settings.md docs/operate.md docs/plugin-toml.md && .venv/bin/python tests/house/coverage.py
 
 .PHONY: format
 format: setup ## put the source into the house's form

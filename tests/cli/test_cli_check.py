@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stories.served import COMMAND, Served
 from tenantry_cli.environment import provided
 from tenantry_cli.folder import PluginFolder
 
@@ -63,6 +64,18 @@ def test_an_import_that_is_installed_here_and_declared_nowhere_is_a_warning(
     assert "dependency.undeclared" in done.out
     assert "server.py imports tree_code" in done.out
     assert done.out.splitlines()[-1] == "0 errors, 1 warning"
+
+
+def test_dev_warns_of_it_too_and_knows_what_the_requirements_bring(write: Callable[..., Path], here: Path) -> None:
+    folder = write(body="import tree_code, other_code; return name", requirements_txt="tree\n")
+    venv_with(folder, tree="", other="")
+    served = Served([COMMAND, "dev", "telling", "--port", "0", "--json"], here)
+    try:
+        log = served.wait_for("dependency.undeclared")
+    finally:
+        served.stop()
+    assert "imports other_code" in log
+    assert "tree_code" not in log
 
 
 def test_an_environment_says_what_requirements_bring_and_what_those_bring(write: Callable[..., Path]) -> None:
