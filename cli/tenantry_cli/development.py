@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,34 @@ from tenantry_cli.output import Terminal, short
 from tenantry_cli.publishing import Progress, counted, show_findings
 from tenantry_cli.server import serving, stop_signal
 from tenantry_cli.watch import changes
+
+
+@asynccontextmanager
+async def watching(
+    folders: Sequence[PluginFolder], stop: asyncio.Event
+) -> AsyncIterator[AsyncIterator[dict[Path, list[str]]]]:
+    """Saves from now on: the watch stands when the block begins, so none is missed during the first publish."""
+    source = changes([folder.path for folder in folders], stop)
+    found: asyncio.Queue[dict[Path, list[str]] | None] = asyncio.Queue()
+
+    async def collect() -> None:
+        try:
+            async for changed in source:
+                found.put_nowait(changed)
+        finally:
+            found.put_nowait(None)
+
+    async def saves() -> AsyncIterator[dict[Path, list[str]]]:
+        while (changed := await found.get()) is not None:
+            yield changed
+
+    task = asyncio.create_task(collect())
+    await asyncio.sleep(0)  # its first step sets the watch up
+    try:
+        yield saves()
+    finally:
+        stop.set()
+        await task
 
 
 @dataclass
@@ -54,11 +82,11 @@ class Development:
             self.calls = Calls(self.terminal)
             self.machine = Machine(objects, self.runner, address, stores.cache_of(self.store), log=self.calls)
             try:
-                async with serving(self.machine.app(page=True), listener):
+                async with serving(self.machine.app(page=True), listener), watching(self.folders, stop) as saves:
                     try:
                         await self.publish_all()
                         await self.ready()
-                        async for changed in changes([f.path for f in self.folders], stop):
+                        async for changed in saves:
                             await asyncio.gather(*(self.again(path, files) for path, files in changed.items()))
                     finally:
                         self.machine.close()

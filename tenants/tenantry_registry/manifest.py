@@ -74,8 +74,8 @@ class Manifest:
     format: int = FORMAT
 
     def to_json(self) -> bytes:
-        """Canonical bytes: sorted keys, no white space, UTF-8."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+        """Its bytes, no white space, UTF-8. Keys stay in the author's order: hosts and models read schemas in it."""
+        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False).encode()
 
     @classmethod
     def from_json(cls, data: bytes) -> Manifest:

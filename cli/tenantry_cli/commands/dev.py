@@ -17,6 +17,7 @@ from tenantry_cli import options
 @options.s3
 @click.option("--debug", is_flag=True, help="Run tools where a breakpoint works; nothing is killed.")
 @click.option("--open/--no-open", "open_page", default=True, help="Open the page in a browser. [on a terminal]")
+@click.option("--url", metavar="URL", help="Show the page for an MCP server elsewhere, and publish nothing.")
 @click.option("--try", "try_examples", is_flag=True, help="Call each plugin's first example and print the answers.")
 @options.as_json
 def command(
@@ -27,6 +28,7 @@ def command(
     s3: str | None,
     debug: bool,
     open_page: bool,
+    url: str | None,
     try_examples: bool,
     as_json: bool,
 ) -> int:
@@ -38,6 +40,7 @@ def command(
     \b
     platform dev zoo
     platform dev zoo shop --port 9000
+    platform dev --url https://example.com/mcp
     """
     import asyncio
 
@@ -50,6 +53,12 @@ def command(
 
     settings = CliSettings()
     terminal = Terminal.beside(as_json)
+    if url:
+        from tenantry_cli.elsewhere import Elsewhere
+
+        shown = settings.port if port is None else port
+        elsewhere = Elsewhere(url, settings.host, shown, open_page and terminal.interactive, as_json, terminal)
+        return asyncio.run(elsewhere.run())
     development = Development(
         folders=folder.find(folders or (Path.cwd(),)),
         tenant=names.tenant(tenant or settings.tenant),

@@ -100,6 +100,8 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
 
 /** In words what keeps the arguments from matching; a file's URL is filled in later, so it isn't missed here. */
 function check(schema: Dict, args: Dict): string | undefined {
+  const missing = ((schema.required ?? []) as string[]).filter((name) => !(name in args));
+  if (missing.length) return `Still to fill in: ${missing.join(", ")}.`;
   try {
     const result = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema as never)(withUrls(args));
     return result.valid ? undefined : `The arguments don't match the schema: ${result.errorMessage}`;

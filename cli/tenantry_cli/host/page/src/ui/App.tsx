@@ -15,6 +15,7 @@ export function App() {
   return (
     <div class="app" data-inspector={inspectorOpen.value}>
       <Sidebar />
+      {sidebarOpen.value && <div class="backdrop" aria-hidden="true" onClick={() => (sidebarOpen.value = false)} />}
       <main class="main">
         <header class="topbar">
           <span class="only-narrow">

@@ -16,7 +16,14 @@ export function Sidebar() {
   const appOnly = found.filter((tool) => !visibility(tool).model);
 
   return (
-    <nav class="sidebar" aria-label="Plugins and tools" data-open={sidebarOpen.value}>
+    <nav
+      class="sidebar"
+      aria-label="Plugins and tools"
+      data-open={sidebarOpen.value}
+      onKeyDown={(e) => {
+        if (e.key === "Escape") sidebarOpen.value = false;
+      }}
+    >
       <div class="brand">
         <span class="brand-mark" aria-hidden="true" />
         Tenantry
@@ -28,6 +35,7 @@ export function Sidebar() {
           value={current?.plugin.label}
           onChange={(e) => {
             const next = plugins.value.find((p) => p.label === e.currentTarget.value);
+            sidebarOpen.value = false;
             if (next) void use(next);
           }}
         >

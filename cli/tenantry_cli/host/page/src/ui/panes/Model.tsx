@@ -22,7 +22,7 @@ export function Model() {
             <>
               <Section name="structuredContent" note={turn.tool.outputSchema ? undefined : "The tool declares no outputSchema."}>
                 {turn.mismatch && <p class="problem">{turn.mismatch}</p>}
-                <Json value={turn.result.structuredContent} />
+                <Json value={turn.result.structuredContent} open={4} />
               </Section>
               <Section name="content">
                 <Json value={turn.result.content} />
