@@ -50,7 +50,6 @@ def create_app(
         openapi_url="/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
-        root_path=settings.root_path,
         separate_input_output_schemas=False,
     )
     problems.install(app)

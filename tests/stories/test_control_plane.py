@@ -57,6 +57,44 @@ def said(origin: str, plugin: str, tool: str, arguments: dict[str, Any]) -> tupl
     return answer.status_code, answer.json()
 
 
+REPORT = '''
+from tenantry import Context, Plugin
+
+plugin = Plugin()
+
+
+@plugin.tool(read_only=True, destructive=False, open_world=False)
+def report(ctx: Context) -> str:
+    """Writes the secret's length into a file."""
+    return ctx.files.save("report.txt", f"{len(ctx.secrets['KEY'])} characters".encode(), "text/plain").download_url
+'''
+
+
+def test_a_file_and_a_secret_of_a_published_plugin(platform_served: tuple[str, Desk], tmp_path: Path) -> None:
+    origin, operator = platform_served
+    operator("tenants", "create", "acme")
+    source = tmp_path / "reports"
+    source.mkdir()
+    (source / "plugin.toml").write_text(
+        'name = "reports"\nentrypoint = "server:plugin"\n[secrets]\nrequired = ["KEY"]\n'
+    )
+    (source / "server.py").write_text(REPORT)
+    operator.publish(source, "--tenant", "acme")
+    (tmp_path / "value").write_text("seventeen letters")
+    operator("secrets", "set", "acme/reports", "KEY", "--from-file", "value")
+    link = said(origin, "acme/reports", "report", {})[1]["result"]["content"][0]["text"]
+    fetched = httpx.get(link, follow_redirects=True)
+    assert (fetched.status_code, fetched.text) == (200, "17 characters")
+    (kept,) = operator.json("files", "list", "acme/reports")
+    assert kept["name"] == "report.txt"
+    operator("files", "revoke", "acme/reports", kept["file_id"])
+    assert httpx.get(link, follow_redirects=True).status_code == 404
+    logged = operator("logs", "acme/reports", "--json")
+    assert '"tool":"report"' in logged.replace(" ", "")
+    assert "seventeen" not in logged
+    assert operator.json("usage", "acme")[0]["calls"] == 1
+
+
 def test_a_platforms_day(platform_served: tuple[str, Desk], example: Callable[[str], Path], tmp_path: Path) -> None:
     origin, operator = platform_served
     tenants = {}
