@@ -34,6 +34,7 @@ APPLICATIONS = (
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--hide-scrollbars",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--force-device-scale-factor=2",
+    "--force-prefers-reduced-motion",  # what moves is shown where it comes to rest
 )  # fmt: skip
 PATIENCE = 30.0  # seconds a browser may take
 HOLD = 15.0  # seconds that a page may hold back its picture
