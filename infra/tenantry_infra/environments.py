@@ -26,7 +26,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 # Fields whose default is what a function on AWS wants.
-LEFT: Final = frozenset({"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight", "link_keys"})
+LEFT: Final = frozenset({"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight"})
 
 CONTROL_PATH: Final = "/api"  # which the HTTP API leads to control, wherever it is asked from
 
