@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from tenantry.content import Content, Role, block
 from tenantry.errors import Declined, ToolError
+from tenantry.faults import faults
 from tenantry.form import Form
 
 T = TypeVar("T")
@@ -59,8 +60,6 @@ class Elicit(Generic[T]):
         try:
             value: T = TypeAdapter(self.model).validate_python(answer.get("content") or {})
         except ValidationError as error:
-            from tenantry.signature import faults
-
             raise ToolError("The answer does not fit the question. " + "; ".join(faults(error))) from None
         return value
 

@@ -15,10 +15,10 @@ from pydantic_core import PydanticSerializationError
 from tenantry import source
 from tenantry.context import Context
 from tenantry.errors import PluginError
+from tenantry.faults import faults
 from tenantry.file import File
 from tenantry.schema import Json, Misfit, generate
 
-REPORTED = 10  # faults named in one answer: enough to mend a call, short enough to read
 ODD = "Annotate it with a type, such as str, int, list[str] or a pydantic model."
 UNSAYABLE = (PydanticUserError, PydanticInvalidForJsonSchema, PydanticSerializationError, Misfit)
 
@@ -74,13 +74,6 @@ class Signature:
         except ValidationError as error:
             raise BadArguments(faults(error)) from None
         return {name: getattr(values, _field(index)) for index, name in enumerate(self.names)}
-
-
-def faults(error: ValidationError) -> list[str]:
-    """What is wrong with some data, a line for each fault: "items.0.name: Field required"."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}".removeprefix(": ") for fault in found]
-    return lines[:REPORTED] + ([f"and {len(lines) - REPORTED} more"] if len(lines) > REPORTED else [])
 
 
 def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signature:
