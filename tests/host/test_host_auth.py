@@ -23,6 +23,7 @@ class Guarded(Scripted):
     """A plugin behind sign-in: its tools ask, or (`locked`) everything does."""
 
     locked = False
+    listed = True  # a result's challenge is a list of one
     origin = ""
     user: dict[str, Any] | None = None
 
@@ -68,8 +69,9 @@ def guarded(house: House) -> Guarded:
     plugin.protects = plugin.check
 
     def secret(_: dict[str, Any]) -> dict[str, Any]:
+        challenge = [plugin.challenge] if plugin.listed else plugin.challenge
         if plugin.user is None:
-            return result(None, "Sign in first.", isError=True, _meta={"mcp/www_authenticate": [plugin.challenge]})
+            return result(None, "Sign in first.", isError=True, _meta={"mcp/www_authenticate": challenge})
         return result({"for": plugin.user["name"]})
 
     def whoami(_: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +90,12 @@ def choose(popup: Page, who: str) -> None:
     popup.get_by_role("button", name=who).click()
 
 
-@pytest.mark.row("S05", "T02", "T06")
-def test_a_challenge_in_a_result_leads_to_sign_in_and_the_call_is_made_again(person: Person, guarded: Guarded) -> None:
+@pytest.mark.row("S05", "T02", "T06", "H53")
+@pytest.mark.parametrize("listed", [True, False], ids=["a list", "one string"])
+def test_a_challenge_in_a_result_leads_to_sign_in_and_the_call_is_made_again(
+    person: Person, guarded: Guarded, listed: bool
+) -> None:
+    guarded.listed = listed
     person.open("guarded")
     card = person.run("secret")
     expect(card.get_by_role("heading", name="Connect your account")).to_be_visible()

@@ -18,7 +18,7 @@ HANDLED = {
 }
 
 
-@pytest.mark.row("O01", "O18")
+@pytest.mark.row("O01", "O18", "B01", "B02", "B03", "B18")
 def test_the_handshake_answers_with_info_capabilities_and_context_and_nothing_comes_before(
     person: Person, probe: Scripted
 ) -> None:
@@ -44,6 +44,7 @@ def test_the_handshake_answers_with_info_capabilities_and_context_and_nothing_co
     assert messages[1]["params"]["structuredContent"] == {"a": 1}
 
 
+@pytest.mark.row("B18")
 @pytest.mark.parametrize("capability", sorted(HANDLED))
 def test_what_is_advertised_is_handled(person: Person, probe: Scripted, capability: str) -> None:
     method, params, refusal = HANDLED[capability]
@@ -57,6 +58,7 @@ def test_what_is_advertised_is_handled(person: Person, probe: Scripted, capabili
         assert refusal in answer["error"]
 
 
+@pytest.mark.row("B04", "B05")
 def test_ping_is_answered_and_an_unknown_method_is_not_found(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -66,6 +68,7 @@ def test_ping_is_answered_and_an_unknown_method_is_not_found(person: Person, pro
     assert not widget.request("ui/request-display-mode", {"mode": "sideways"})["ok"]
 
 
+@pytest.mark.row("B06")
 def test_tools_and_resources_of_the_server_are_reached_through_the_host(person: Person, probe: Scripted) -> None:
     probe.tool("other", lambda a: result({"got": a}))
     probe.tool("model_only", _meta={"ui": {"visibility": ["model"]}})
@@ -83,7 +86,7 @@ def test_tools_and_resources_of_the_server_are_reached_through_the_host(person: 
     assert widget.request("prompts/list")["value"]["prompts"] == []
 
 
-@pytest.mark.row("O08")
+@pytest.mark.row("O08", "B07", "B08")
 def test_a_message_becomes_the_user_s_and_context_is_shown_to_the_model(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -95,6 +98,7 @@ def test_a_message_becomes_the_user_s_and_context_is_shown_to_the_model(person: 
     expect(person.pane("Model sees")).to_contain_text("zebra-9")
 
 
+@pytest.mark.row("B18")
 def test_a_file_is_saved_after_the_person_agrees(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -111,6 +115,7 @@ def test_a_file_is_saved_after_the_person_agrees(person: Person, probe: Scripted
     assert widget.answer("reply")["value"] == {"isError": True}
 
 
+@pytest.mark.row("B18")
 def test_the_person_answers_for_the_model(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -124,6 +129,7 @@ def test_the_person_answers_for_the_model(person: Person, probe: Scripted) -> No
     assert widget.answer("reply")["value"]["content"] == {"type": "text", "text": "A zebra"}
 
 
+@pytest.mark.row("B18")
 def test_the_widget_s_log_messages_and_its_own_tools_are_shown(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -146,6 +152,7 @@ def test_arguments_can_be_streamed_before_the_input(person: Person, probe: Scrip
     assert inputs[-1]["method"] == "ui/notifications/tool-input"
 
 
+@pytest.mark.row("B18")
 def test_a_widget_hears_that_the_tools_have_changed(person: Person, probe: Scripted, house: House) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -156,6 +163,7 @@ def test_a_widget_hears_that_the_tools_have_changed(person: Person, probe: Scrip
     expect(widget.at("bridge")).to_contain_text("notifications/resources/list_changed")
 
 
+@pytest.mark.row("B17")
 def test_messages_are_shown_with_their_time(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -168,7 +176,7 @@ def test_messages_are_shown_with_their_time(person: Person, probe: Scripted) -> 
     expect(row).to_contain_text("appCapabilities")
 
 
-@pytest.mark.row("O16", "R09")
+@pytest.mark.row("O16", "R09", "H15", "H48")
 def test_a_link_is_shown_first_and_an_approved_one_learns_the_way_back(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -191,7 +199,7 @@ def test_a_link_is_shown_first_and_an_approved_one_learns_the_way_back(person: P
         assert not widget.call("openExternal", {"href": href})["ok"]
 
 
-@pytest.mark.row("O08")
+@pytest.mark.row("O08", "H07")
 def test_a_follow_up_is_a_message_and_scrolls_unless_told_not_to(person: Person, probe: Scripted) -> None:
     person.open("probe")
     for _ in range(3):

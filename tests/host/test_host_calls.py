@@ -18,7 +18,7 @@ CLIENT_META = {
 }
 
 
-@pytest.mark.row("O07", "T04", "T07", "T08")
+@pytest.mark.row("O07", "T04", "T07", "T08", "H06", "H28", "H31")
 @pytest.mark.parametrize(
     ("meta", "allowed"),
     [
@@ -44,7 +44,7 @@ def test_a_widget_may_call_what_its_visibility_says(
         assert answer["value"]["content"][0]["text"] == "Done."
 
 
-@pytest.mark.row("O07")
+@pytest.mark.row("O07", "H06")
 def test_a_tool_s_error_resolves_and_a_protocol_error_rejects(person: Person, probe: Scripted) -> None:
     probe.tool("fails", lambda _: result(None, "No such animal.", isError=True))
     probe.tool("breaks", lambda _: Refusal(-32603, "The server is out of order"))
@@ -59,7 +59,7 @@ def test_a_tool_s_error_resolves_and_a_protocol_error_rejects(person: Person, pr
     assert not widget.call("callTool", "not_there", {})["ok"]
 
 
-@pytest.mark.row("O07", "N02")
+@pytest.mark.row("O07", "N02", "H37", "H38", "B16")
 @pytest.mark.parametrize("yes", [True, False])
 def test_a_widget_s_destructive_call_asks_the_person_too(person: Person, probe: Scripted, yes: bool) -> None:
     probe.tool("delete", annotations=DESTROYS, title="Delete it")
@@ -68,13 +68,14 @@ def test_a_widget_s_destructive_call_asks_the_person_too(person: Person, probe: 
     widget = person.widget(card).ready()
     widget.begin("callTool", "delete", {"id": 7})
     expect(card.get_by_role("heading", name="Allow Delete it?")).to_be_visible()
+    expect(card.get_by_role("group", name="Allow Delete it?")).to_contain_text("It reaches the public internet.")
     assert [c["name"] for c in probe.calls] == ["look"]
     card.get_by_role("button", name="Approve" if yes else "Deny").click()
     assert widget.answer()["ok"] is yes
     assert len(probe.calls) == (2 if yes else 1)
 
 
-@pytest.mark.row("N02")
+@pytest.mark.row("N02", "H36")
 def test_a_tool_that_destroys_nothing_can_be_allowed_for_the_conversation(person: Person, probe: Scripted) -> None:
     probe.tool("write", annotations=WRITES, title="Write")
     probe.tool("delete", annotations=DESTROYS, title="Delete")
@@ -90,7 +91,7 @@ def test_a_tool_that_destroys_nothing_can_be_allowed_for_the_conversation(person
     expect(person.run("write").get_by_role("button", name="Approve")).to_be_visible()
 
 
-@pytest.mark.row("M01", "M02", "M03", "M04", "M05", "S04")
+@pytest.mark.row("M01", "M02", "M03", "M04", "M05", "S04", "H52", "H54", "H55", "H56", "H57", "H58")
 def test_calls_by_the_model_and_by_widgets_carry_what_chatgpt_adds(person: Person, probe: Scripted) -> None:
     probe.tool("other")
     person.open("probe")
@@ -115,13 +116,16 @@ def test_calls_by_the_model_and_by_widgets_carry_what_chatgpt_adds(person: Perso
     assert widget.call("callTool", "other", {})["value"]["_meta"]["openai/widgetSessionId"] != session
 
 
-@pytest.mark.row("M01", "M02", "M03", "M04", "M05", "M06")
+@pytest.mark.row("M01", "M02", "M03", "M04", "M05", "M06", "H54", "H55", "H56", "H57", "H58", "H59")
 def test_each_of_them_can_be_switched_off_and_the_old_locale_key_sent_instead(person: Person, probe: Scripted) -> None:
     person.open("probe")
     person.knob("Organisation", True)
-    person.run("look")
+    widget = person.widget(person.run("look")).ready()
     expect(person.page.get_by_text("Called Look")).to_be_visible()
-    assert probe.calls[-1]["_meta"]["openai/organization"].startswith("v1/")
+    assert widget.call("callTool", "look", {})["ok"]
+    by_model, by_widget = [c["_meta"]["openai/organization"] for c in probe.calls]
+    assert by_model == by_widget
+    assert by_model.startswith("v1/")
     for knob in ("Subject", "Session", "Organisation"):
         person.knob(knob, False)
     person.knob("Location", "off")
@@ -145,7 +149,7 @@ def test_a_client_that_is_not_chatgpt_sends_none_of_it_and_names_itself(person: 
     assert sent["io.modelcontextprotocol/clientInfo"]["name"] == "tenantry-host"
 
 
-@pytest.mark.row("M01")
+@pytest.mark.row("M01", "H54")
 def test_the_handshake_era_is_spoken_too_with_the_locale_at_initialize(person: Person, probe: Scripted) -> None:
     person.open("probe")
     person.knob("Protocol", "2025")
@@ -187,7 +191,7 @@ def test_trouble_can_be_injected(person: Person, probe: Scripted, failure: str, 
     assert probe.calls == []
 
 
-@pytest.mark.row("S01")
+@pytest.mark.row("S01", "H49")
 def test_structured_content_that_breaks_the_output_schema_is_shown(person: Person, probe: Scripted) -> None:
     schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
     probe.tool("count", lambda _: result({"count": "many"}), outputSchema=schema, annotations=READS)

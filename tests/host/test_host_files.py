@@ -39,7 +39,7 @@ def fetched(widget: Widget, url: str, button: str = "fetch") -> dict[str, Any]:
     return widget.answer("fetched")
 
 
-@pytest.mark.row("O09", "O11")
+@pytest.mark.row("O09", "O11", "H08", "H10")
 def test_an_uploaded_file_comes_back_by_a_url_that_expires_under_the_published_policy(
     person: Person, probe: Scripted, house: House
 ) -> None:
@@ -55,7 +55,7 @@ def test_an_uploaded_file_comes_back_by_a_url_that_expires_under_the_published_p
     assert not widget.call("getFileDownloadUrl", {"fileId": "file_unknown"})["ok"]
 
 
-@pytest.mark.row("O09", "O11")
+@pytest.mark.row("O09", "O11", "H08", "H10")
 def test_an_uploaded_image_is_shown_from_its_url(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -64,7 +64,7 @@ def test_an_uploaded_image_is_shown_from_its_url(person: Person, probe: Scripted
     assert fetched(widget, url, "show") == {"image": 1}
 
 
-@pytest.mark.row("O09", "O10", "O11")
+@pytest.mark.row("O09", "O10", "O11", "H08", "H09", "H10")
 def test_a_library_file_is_picked_by_another_plugin_and_only_then_its_own(
     person: Person, probe: Scripted, house: House, probe_html: str
 ) -> None:
@@ -87,7 +87,7 @@ def test_a_library_file_is_picked_by_another_plugin_and_only_then_its_own(
     assert fetched(widget, url)["value"]["text"].startswith("a,b")
 
 
-@pytest.mark.row("O10")
+@pytest.mark.row("O10", "H09")
 def test_without_a_library_select_files_is_not_even_there(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -102,7 +102,7 @@ def test_without_a_library_select_files_is_not_even_there(person: Person, probe:
     assert widget.answer()["value"] == []
 
 
-@pytest.mark.row("F03", "F04", "O11")
+@pytest.mark.row("F03", "F04", "O11", "H10", "H35")
 def test_a_file_parameter_reaches_the_tool_with_bytes_it_can_fetch(person: Person, probe: Scripted) -> None:
     seen: list[bytes] = []
 
@@ -133,7 +133,7 @@ def test_a_file_parameter_reaches_the_tool_with_bytes_it_can_fetch(person: Perso
     assert fetched(widget, url)["value"]["text"] == "1,2,3"
 
 
-@pytest.mark.row("F01", "F03")
+@pytest.mark.row("F01", "F03", "H35")
 def test_a_list_of_files_is_a_file_parameter_too(person: Person, probe: Scripted) -> None:
     schema = {"type": "object", "properties": {"files": {"type": "array", "items": FILE}}}
     probe.tool("read_all", inputSchema=schema, _meta={"openai/fileParams": ["files"]})
@@ -148,7 +148,7 @@ def test_a_list_of_files_is_a_file_parameter_too(person: Person, probe: Scripted
     assert [urlopen(f["download_url"]).read() for f in sent] == [b"one", b"two"]
 
 
-@pytest.mark.row("O11")
+@pytest.mark.row("O11", "H10")
 def test_a_file_that_a_tool_returned_by_reference_has_a_url(person: Person, probe: Scripted, house: House) -> None:
     reference = {
         "file_id": "made_1",

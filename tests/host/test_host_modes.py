@@ -14,7 +14,27 @@ fetch('https://second.example/x').catch(() => { document.getElementById('csp').t
 </script>"""
 
 
-@pytest.mark.row("O12")
+LATE = """<!doctype html><title>Late</title><body><p id=place></p><script>
+const send = (message) => window.parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+const appInfo = { name: "late", version: "1" };
+window.addEventListener("message", ({ data }) => {
+  if (data?.id === 1 && data.result) {
+    send({ method: "ui/notifications/initialized", params: {} });
+    document.getElementById("place").textContent = "connected";
+  }
+  if (data?.method !== "ui/resource-teardown") return;
+  send({ id: data.id, result: {} });
+  for (let n = 0; n < 20; n += 1) setTimeout(() => {
+    send({ id: 100 + n, method: "ui/message", params: { role: "user", content: [{ type: "text", text: "late" }] } });
+    window.openai.callTool("late", {});
+    window.openai.sendFollowUpMessage({ prompt: "too late" });
+  }, n * 5);
+});
+send({ id: 1, method: "ui/initialize", params: { appInfo, appCapabilities: {}, protocolVersion: "2026-01-26" } });
+</script>"""
+
+
+@pytest.mark.row("O12", "H11", "B09")
 def test_a_granted_display_mode_is_answered_and_seen_everywhere(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -35,7 +55,7 @@ def test_a_granted_display_mode_is_answered_and_seen_everywhere(person: Person, 
     assert widget.read("reply")["value"]["mode"] == "pip"
 
 
-@pytest.mark.row("O12", "R05")
+@pytest.mark.row("O12", "R05", "H11")
 def test_only_declared_modes_are_granted(person: Person, probe: Scripted) -> None:
     probe.resources[0]["_meta"]["openai/ui"] = {"availableDisplayModes": ["inline", "pip"]}
     person.open("probe")
@@ -46,7 +66,7 @@ def test_only_declared_modes_are_granted(person: Person, probe: Scripted) -> Non
     assert widget.call("requestDisplayMode", {"mode": "fullscreen"})["value"] == {"mode": "fullscreen"}
 
 
-@pytest.mark.row("R05")
+@pytest.mark.row("R05", "H43")
 def test_a_fullscreen_only_widget_opens_there_without_an_inline_spinner(person: Person, probe: Scripted) -> None:
     probe.resources[0]["_meta"]["openai/ui"] = {"availableDisplayModes": ["fullscreen"]}
     person.open("probe")
@@ -59,7 +79,7 @@ def test_a_fullscreen_only_widget_opens_there_without_an_inline_spinner(person: 
     assert person.page.evaluate("window.sawSpinner") is None
 
 
-@pytest.mark.row("O13", "O18")
+@pytest.mark.row("O13", "O18", "H12", "H21")
 def test_a_modal_has_its_own_frame_and_the_params(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look", {"a": 1})).ready()
@@ -72,7 +92,7 @@ def test_a_modal_has_its_own_frame_and_the_params(person: Person, probe: Scripte
     expect(person.page.get_by_role("dialog", name="Widget dialog")).to_have_count(0)
 
 
-@pytest.mark.row("O13", "R03")
+@pytest.mark.row("O13", "R03", "H12")
 def test_a_modal_of_another_template_runs_under_that_template_s_policy(person: Person, probe: Scripted) -> None:
     meta = {"ui": {"csp": {"connectDomains": ["https://second.example"]}}}
     probe.widget("ui://widget/second.html", SECOND, meta)
@@ -87,7 +107,7 @@ def test_a_modal_of_another_template_runs_under_that_template_s_policy(person: P
         assert not widget.call_behind("requestModal", {"template": uri})["ok"]
 
 
-@pytest.mark.row("O14", "O15")
+@pytest.mark.row("O14", "O15", "H13", "B10")
 def test_closing_tears_down_unmounts_and_deafens(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -103,7 +123,22 @@ def test_closing_tears_down_unmounts_and_deafens(person: Person, probe: Scripted
     person.widget(card).ready()
 
 
-@pytest.mark.row("O14")
+@pytest.mark.row("O14", "H13")
+def test_what_a_widget_sends_after_its_goodbye_reaches_nobody(person: Person, probe: Scripted) -> None:
+    probe.widget("ui://widget/late.html", LATE)
+    probe.tool("late", _meta={"ui": {"resourceUri": "ui://widget/late.html"}})
+    person.open("probe")
+    card = person.run("late")
+    expect(person.widget(card).at("place")).to_have_text("connected")
+    card.get_by_role("button", name="Close the widget").click()
+    expect(card).to_contain_text("The widget was closed.")
+    card.get_by_role("button", name="Show it again").click()
+    expect(person.widget(card).at("place")).to_have_text("connected")
+    assert [c["name"] for c in probe.calls] == ["late"]
+    assert person.says() == ["Use late"]
+
+
+@pytest.mark.row("O14", "B10")
 def test_request_teardown_of_mcp_apps_closes_it_too(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -113,7 +148,7 @@ def test_request_teardown_of_mcp_apps_closes_it_too(person: Person, probe: Scrip
     expect(card).to_contain_text("The widget was closed.")
 
 
-@pytest.mark.row("O15")
+@pytest.mark.row("O15", "H14")
 def test_the_frame_is_as_high_as_the_widget_says_up_to_the_limit(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -129,7 +164,7 @@ def test_the_frame_is_as_high_as_the_widget_says_up_to_the_limit(person: Person,
     expect(stage).to_have_css("height", "345px")
 
 
-@pytest.mark.row("O17")
+@pytest.mark.row("O17", "H16")
 def test_fullscreen_links_to_the_app_where_the_widget_says(person: Person, probe: Scripted) -> None:
     probe.resources[0]["_meta"]["ui"]["domain"] = "https://zoo.example"
     person.open("probe")
@@ -143,7 +178,7 @@ def test_fullscreen_links_to_the_app_where_the_widget_says(person: Person, probe
     assert not widget.call("setOpenInAppUrl", {"href": "javascript:alert(1)"})["ok"]
 
 
-@pytest.mark.row("O20")
+@pytest.mark.row("O20", "H25")
 def test_history_is_mirrored_and_the_host_s_buttons_drive_it(person: Person, probe: Scripted) -> None:
     person.open("probe")
     card = person.run("look")
@@ -162,7 +197,7 @@ def test_history_is_mirrored_and_the_host_s_buttons_drive_it(person: Person, pro
     expect(widget.at("place")).to_have_text("/")
 
 
-@pytest.mark.row("O20")
+@pytest.mark.row("O20", "H25")
 def test_a_widget_that_reloads_itself_on_a_route_comes_back_there_with_its_state(
     person: Person, probe: Scripted
 ) -> None:
@@ -177,17 +212,19 @@ def test_a_widget_that_reloads_itself_on_a_route_comes_back_there_with_its_state
     assert widget.globals()["toolInput"] == {"a": 1}
 
 
-@pytest.mark.row("R02")
+@pytest.mark.row("R02", "H40", "H45")
 @pytest.mark.parametrize("wanted", [True, False])
-def test_a_border_is_drawn_where_it_is_preferred(person: Person, probe: Scripted, wanted: bool) -> None:
-    probe.resources[0]["_meta"]["ui"]["prefersBorder"] = wanted
+@pytest.mark.parametrize("older", [True, False], ids=["openai/widgetPrefersBorder", "ui.prefersBorder"])
+def test_a_border_is_drawn_where_it_is_preferred(person: Person, probe: Scripted, wanted: bool, older: bool) -> None:
+    given = {"openai/widgetPrefersBorder": wanted} if older else {"ui": {"prefersBorder": wanted}}
+    probe.resources[0]["_meta"] = given
     person.open("probe")
     card = person.run("look")
     person.widget(card).ready()
     expect(card.locator(".widget-stage")).to_have_css("border-top-width", "1px" if wanted else "0px")
 
 
-@pytest.mark.row("T03", "T05", "R01")
+@pytest.mark.row("T03", "T05", "R01", "H27", "H29")
 def test_a_template_that_is_missing_or_of_another_type_is_named(person: Person, probe: Scripted) -> None:
     probe.tool("gone", _meta={"ui": {"resourceUri": "ui://widget/gone.html"}})
     probe.widget("ui://widget/plain.html", "<p>plain", mimeType="text/html")

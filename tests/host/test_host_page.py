@@ -243,6 +243,7 @@ def test_a_plugin_that_does_not_answer_is_said_so_and_tried_again(person: Person
     expect(person.page.get_by_text("Try up")).to_be_visible()
 
 
+@pytest.mark.row("B15")
 def test_nothing_is_asked_of_anybody_else(person: Person, probe: Scripted) -> None:
     hosts: set[str] = set()
     person.page.context.on("request", lambda r: hosts.add(r.url.split("/")[2].rsplit(":", 1)[0]))

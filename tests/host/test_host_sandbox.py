@@ -50,7 +50,7 @@ def greedy(person: Person, probe: Scripted, meta: dict[str, Any] | None) -> dict
     return found
 
 
-@pytest.mark.row("R03")
+@pytest.mark.row("R03", "H41", "B13", "B14")
 @pytest.mark.parametrize("meta", [None, {"ui": {}}])
 def test_without_a_published_policy_the_strict_default_holds(
     person: Person, probe: Scripted, meta: dict[str, Any] | None
@@ -68,7 +68,7 @@ def test_without_a_published_policy_the_strict_default_holds(
     expect(refused.get_by_role("listitem").filter(has_text="eval")).to_contain_text("Harmless")
 
 
-@pytest.mark.row("R03", "R08")
+@pytest.mark.row("R03", "R08", "H41", "H46")
 @pytest.mark.parametrize("meta", [OPENED, ALIASED], ids=["ui.csp", "openai/widgetCSP"])
 def test_a_published_policy_opens_exactly_what_it_names(person: Person, probe: Scripted, meta: dict[str, Any]) -> None:
     got = greedy(person, probe, meta)
@@ -88,7 +88,7 @@ def test_developer_mode_is_an_explicit_toggle_and_says_so(person: Person, probe:
     expect(person.pane("Policy")).to_contain_text("turn this off")
 
 
-@pytest.mark.row("R04")
+@pytest.mark.row("R04", "H42", "B11", "B12")
 def test_a_widget_has_an_origin_of_its_own_where_storage_works_and_the_host_is_out_of_reach(
     person: Person, probe: Scripted
 ) -> None:
@@ -103,7 +103,7 @@ def test_a_widget_has_an_origin_of_its_own_where_storage_works_and_the_host_is_o
     assert again.read("reach")["storage"] == "2"
 
 
-@pytest.mark.row("R04", "R10")
+@pytest.mark.row("R04", "R10", "H42", "H47")
 @pytest.mark.parametrize(
     ("meta", "domain"),
     [
@@ -129,7 +129,7 @@ def test_the_domain_is_shown_and_a_missing_one_is_warned_about(
     expect(person.pane("Checks")).not_to_contain_text("required to submit")
 
 
-@pytest.mark.row("R06")
+@pytest.mark.row("R06", "H44")
 def test_metadata_is_read_from_the_contents_and_from_the_list_where_they_have_none(
     person: Person, probe: Scripted
 ) -> None:

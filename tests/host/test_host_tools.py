@@ -32,11 +32,13 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
     ("destructive", {"annotations": {"readOnlyHint": True, "openWorldHint": False}}, "destructiveHint is not set"),
     ("open-world", {"annotations": {"readOnlyHint": True, "destructiveHint": False}}, "openWorldHint is not set"),
     ("status", {"_meta": {"openai/toolInvocation/invoking": "x" * 65}}, "The invoking text has 65 characters"),
+    ("status after", {"_meta": {"openai/toolInvocation/invoked": "x" * 65}}, "The invoked text has 65 characters"),
     ("templates", {"_meta": TWO}, "name different templates"),
     ("csp on tool", {"_meta": {"ui": {"csp": {}}}}, "_meta.ui.csp is on the tool"),
     ("profile value", {"_meta": {"openai/profile": False}}, "true or absent"),
     ("profile writes", {"annotations": WRITES, "_meta": {"openai/profile": True}}, "has to be read-only"),
     ("profile open", {"_meta": {"openai/profile": True}}, "has to require sign-in"),
+    ("profile twice", {"_meta": {"openai/profile": True}}, "There is more than one profile tool"),
     ("schemes", {"securitySchemes": SCHEMES, "_meta": {"securitySchemes": []}}, "its copy in _meta differ"),
     ("file missing", {"_meta": {"openai/fileParams": ["f"]}}, "f: there is no such top-level property"),
     ("file text", {"inputSchema": TEXT, "_meta": {"openai/fileParams": ["f"]}}, "not an object"),
@@ -46,7 +48,27 @@ FAULTS: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.row("N01", "N02", "N03", "T02", "T06", "T09", "T10", "T11", "F01", "F02")
+@pytest.mark.row(
+    "N01",
+    "N02",
+    "N03",
+    "T02",
+    "T06",
+    "T09",
+    "T10",
+    "T11",
+    "F01",
+    "F02",
+    "H26",
+    "H29",
+    "H30",
+    "H33",
+    "H34",
+    "H35",
+    "H36",
+    "H37",
+    "H38",
+)
 def test_each_fault_of_a_descriptor_is_found(person: Person, house: House) -> None:
     plugin = house.add(Scripted("faulty"))
     for number, (_, descriptor, _) in enumerate(FAULTS):
@@ -60,14 +82,16 @@ def test_each_fault_of_a_descriptor_is_found(person: Person, house: House) -> No
         expect(person.pane("Checks"), name).to_contain_text(says)
 
 
+@pytest.mark.row("H26", "H35", "H39")
 def test_a_faultless_tool_has_nothing_said_about_it(person: Person, house: House) -> None:
     plugin = house.add(Scripted("faultless"))
     plugin.tool("fine", outputSchema=OBJECT, securitySchemes=SCHEMES, _meta={"securitySchemes": SCHEMES})
+    plugin.tool("sure", outputSchema=OBJECT, annotations=READS | {"idempotentHint": True})
     plugin.tool(
         "f", **file_param({**FILE, "extra": {"type": "integer"}}, ["download_url", "file_id"]), outputSchema=OBJECT
     )
     person.open("faultless")
-    for tool in ("fine", "f"):
+    for tool in ("fine", "sure", "f"):
         person.run(tool)
         expect(person.pane("Checks")).to_contain_text(f"Nothing to report about {tool}")
     seen = person.pane("Model sees")
@@ -83,7 +107,7 @@ def test_structured_content_without_an_output_schema_is_mentioned(person: Person
     expect(person.pane("Model sees")).to_contain_text("declares no outputSchema")
 
 
-@pytest.mark.row("R02", "R07", "R08", "R10", "R04")
+@pytest.mark.row("R02", "R07", "R08", "R10", "R04", "H45", "H46", "H47")
 def test_aliases_that_disagree_are_found(person: Person, probe: Scripted) -> None:
     probe.resources[0]["_meta"] = {
         "ui": {"prefersBorder": True, "domain": "https://a.example", "csp": {"connectDomains": ["https://a.example"]}},
@@ -114,7 +138,7 @@ def test_the_findings_of_platform_check_are_shown_with_their_place(
     house.findings = []
 
 
-@pytest.mark.row("T04", "T08")
+@pytest.mark.row("T04", "T08", "H28", "H32")
 def test_what_is_hidden_from_the_model_is_not_offered(person: Person, probe: Scripted) -> None:
     probe.tool("app_only", _meta={"ui": {"visibility": ["app"]}})
     probe.tool("private", _meta={"openai/visibility": "private"})
@@ -132,7 +156,7 @@ def test_what_is_hidden_from_the_model_is_not_offered(person: Person, probe: Scr
     assert probe.calls == []
 
 
-@pytest.mark.row("T09", "T10")
+@pytest.mark.row("T09", "T10", "H33", "H34")
 def test_status_texts_are_shown_before_and_after(person: Person, probe: Scripted) -> None:
     meta = {"openai/toolInvocation/invoking": "Counting animals…", "openai/toolInvocation/invoked": "Counted"}
     probe.tool("count", _meta=meta)

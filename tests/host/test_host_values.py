@@ -19,7 +19,7 @@ MEMBERS = {
 }  # fmt: skip
 
 
-@pytest.mark.row("O01", "O18")
+@pytest.mark.row("O01", "O18", "H17", "H18", "H19", "H20", "H21", "H22", "H23")
 def test_all_23_members_are_there_before_the_widgets_first_script(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look", {"a": 1})).ready()
@@ -29,7 +29,7 @@ def test_all_23_members_are_there_before_the_widgets_first_script(person: Person
     assert (first["path"], first["search"]) == ("/", "")
 
 
-@pytest.mark.row("O01", "N02")
+@pytest.mark.row("O01", "N02", "H01", "B16")
 def test_input_stays_null_until_the_person_approves(person: Person, probe: Scripted) -> None:
     probe.tools[0]["annotations"] = DESTROYS
     person.open("probe")
@@ -49,7 +49,7 @@ def test_input_stays_null_until_the_person_approves(person: Person, probe: Scrip
     assert len(probe.calls) == 1
 
 
-@pytest.mark.row("N02")
+@pytest.mark.row("N02", "H37", "B16")
 def test_a_denied_call_is_never_made_and_the_widget_hears_of_it(person: Person, probe: Scripted) -> None:
     probe.tools[0]["annotations"] = DESTROYS
     person.open("probe")
@@ -62,7 +62,7 @@ def test_a_denied_call_is_never_made_and_the_widget_hears_of_it(person: Person, 
     assert probe.calls == []
 
 
-@pytest.mark.row("O02", "O03", "S01", "S02", "S03", "S04")
+@pytest.mark.row("O02", "O03", "S01", "S02", "S03", "S04", "H02", "H03", "H49", "H50", "H51", "H52")
 def test_output_is_the_structured_content_and_the_hidden_meta_reaches_only_the_widget(
     person: Person, probe: Scripted, house: House
 ) -> None:
@@ -86,6 +86,7 @@ def test_output_is_the_structured_content_and_the_hidden_meta_reaches_only_the_w
     metadata = values["toolResponseMetadata"]
     assert set(metadata) == {"status", "call_tool_result", "mcp_tool_result"}
     assert metadata["mcp_tool_result"]["_meta"]["byId"] == secret["byId"]
+    assert metadata["call_tool_result"]["content"] == [{"type": "text", "text": "One animal."}]
     assert metadata["mcp_tool_result"]["_meta"]["openai/widgetSessionId"].startswith("widget_")
     seen = person.pane("Model sees")
     expect(seen).to_contain_text("One animal.")
@@ -94,7 +95,7 @@ def test_output_is_the_structured_content_and_the_hidden_meta_reaches_only_the_w
     expect(person.pane("Widget gets")).to_contain_text("only-for-the-widget")
 
 
-@pytest.mark.row("O04", "O05")
+@pytest.mark.row("O04", "O05", "H04", "H05", "H24")
 def test_state_is_set_at_once_kept_over_a_reload_and_its_own_message_s(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -112,7 +113,7 @@ def test_state_is_set_at_once_kept_over_a_reload_and_its_own_message_s(person: P
     assert other.globals()["widgetState"] is None
 
 
-@pytest.mark.row("O06")
+@pytest.mark.row("O06", "H05")
 def test_of_structured_state_the_model_sees_its_own_part_only(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()
@@ -125,7 +126,7 @@ def test_of_structured_state_the_model_sees_its_own_part_only(person: Person, pr
     assert "hover-7" not in seen.inner_text()
 
 
-@pytest.mark.row("O18", "O19")
+@pytest.mark.row("O18", "O19", "H17", "H18", "H19", "H23", "H24")
 @pytest.mark.parametrize(
     ("knob", "value", "key", "wanted"),
     [
@@ -154,7 +155,7 @@ def test_a_knob_changes_its_value_live_and_nothing_else(
     assert any(names in c for c in context)
 
 
-@pytest.mark.row("O18")
+@pytest.mark.row("O18", "H11", "H20", "H22")
 def test_a_phone_has_touch_a_safe_area_and_no_picture_in_picture(person: Person, probe: Scripted) -> None:
     person.open("probe")
     widget = person.widget(person.run("look")).ready()

@@ -3,7 +3,7 @@
     python tests/house/coverage.py        writes the page anew
 
 A test proves a letter of a row by the room it stands in: the kit's tests prove A, the registry's and the publisher's C
-and W, the gateway's and the stories' W, the host's H.
+and W, the gateway's and the stories' W, the host's H (in a browser).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _marked(nodes: list[ast.expr]) -> Iterator[str]:
                         yield str(argument.value)
 
 
-def unproven(letters: str = "ACW") -> list[str]:
+def unproven(letters: str = LETTERS) -> list[str]:
     """Rows that owe one of `letters` and have no test in a room that could prove it."""
     by_row: dict[str, str] = {}
     for proof in proofs():
