@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fastapi import FastAPI
 from tenantry_registry.domains import Domains
+from tenantry_registry.errors import PlatformError
 from tenantry_registry.issuers import Issuers
 from tenantry_registry.links import Links
 from tenantry_registry.names import Name
@@ -27,7 +28,7 @@ from tenantry_gateway.reads import Answers
 from tenantry_gateway.route import Sites
 from tenantry_gateway.seal import Seal
 from tenantry_gateway.settings import GatewaySettings
-from tenantry_gateway.shelf import Shelf
+from tenantry_gateway.shelf import Releases, Shelf
 from tenantry_gateway.turn import Authenticate, Desk, SecretsOf
 from tenantry_gateway.web import Web
 from tenantry_gateway.wellknown import Pages
@@ -57,11 +58,12 @@ def create_app(
     """The gateway as an ASGI app. `mode` overrides the settings'; `authenticate` the sign-in by plugins' own
     authorization servers (door.py).
 
-    Raises: PlatformError `settings.keys`, `domain.origin`, `domain.base`.
+    Raises: PlatformError `settings.keys`, `settings.issuer`, `domain.origin`, `domain.base`.
     """
     local = (mode or settings.mode) == "development"
     domains = Domains(settings.origin, base=settings.base, scheme=settings.scheme, hosts=settings.hosts)
     registry = Registry(objects)
+    releases = signed_in_at(settings.development_issuer, registry, local=local)
     links = Links(objects)
     write = log or Log()
     meter = None
@@ -72,7 +74,7 @@ def create_app(
     desk = Desk(
         objects=objects,
         runner=runner,
-        shelf=Shelf(registry, pointer_seconds=0.0 if local else settings.pointer_seconds),
+        shelf=Shelf(releases, pointer_seconds=0.0 if local else settings.pointer_seconds),
         seal=Seal(settings.keys(local=local)),
         log=write,
         flights=Flights(settings.in_flight),
@@ -98,3 +100,21 @@ def create_app(
         mount_local_objects(app, objects)
     app.mount("/", Shell(web))
     return app
+
+
+def signed_in_at(issuer: str, releases: Releases, *, local: bool) -> Releases:
+    """The releases, with `issuer` in place of plugins' own authorization servers where one is set.
+
+    Raises: PlatformError `settings.issuer` in production, where it would let its owner be anybody.
+    """
+    if not issuer:
+        return releases
+    if not local:
+        raise PlatformError(
+            "settings.issuer",
+            "TENANTRY_DEVELOPMENT_ISSUER is for development: whoever runs it could sign in as anybody.",
+            "Take it out of the environment; plugins are signed in to at their own [auth] issuer.",
+        )
+    from tenantry_gateway.standin import StandIn
+
+    return StandIn(releases, issuer)

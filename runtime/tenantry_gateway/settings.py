@@ -34,6 +34,9 @@ class GatewaySettings(BaseSettings):
         description="web origins whose pages may call /mcp, exactly; a plugin's own origin always may",
     )
     origin_secret: str = Field(default="", description="x-tenantry-origin must carry it for x-forwarded-host to count")
+    development_issuer: str = Field(
+        default="", description="an authorization server in place of every plugin's own; refused in production"
+    )
     seal_keys: str = Field(default="", description="kid:base64 of 32 bytes, comma-separated; the first seals")
     pointer_seconds: float = Field(default=2.0, description="how long a pointer is believed before it is read again")
     in_flight: int = Field(default=50, description="calls of one tenant at a time in one process")
