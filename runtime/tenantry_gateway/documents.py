@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.names import Name
-from tenantry_registry.objects import JSON, Objects
+from tenantry_registry.objects import Objects, Stored, move
 
 from tenantry_gateway.turn import User
 from tenantry_gateway.wire import dump
@@ -37,9 +37,7 @@ class Document(NamedTuple):
 async def load(objects: Objects, key: str) -> Document:
     """Read it; an empty one where nothing stands. Raises: StorageDown."""
     stored = await objects.get(key)
-    if stored is None:
-        return Document(key, None, {})
-    return Document(key, stored.version, json.loads(stored.data))
+    return Document(key, stored.version if stored is not None else None, _values(stored))
 
 
 async def save(objects: Objects, document: Document, patch: Mapping[str, Any]) -> None:
@@ -50,24 +48,42 @@ async def save(objects: Objects, document: Document, patch: Mapping[str, Any]) -
     changes, gone = patch.get("set") or {}, patch.get("delete") or ()
     if not document.key or (not changes and not gone):  # no key: of a call that was given no document
         return
-    base = document
-    for _ in range(ATTEMPTS):
-        values = {key: value for key, value in base.values.items() if key not in gone} | changes
-        data = dump(values)
-        if len(data) > DOCUMENT_BYTES:
-            raise PlatformError(
-                "state.too-large",
-                f"The document would have {len(data)} bytes; it may have {DOCUMENT_BYTES}.",
-                "Keep less in ctx.state and ctx.shared; put large data into files or a database of your own.",
-            )
-        try:
-            await objects.swap(document.key, data, expected=base.version, kind=JSON)
-            return
-        except Conflict:
-            base = await load(objects, document.key)
-            if touched(document.values, base.values, patch):
-                raise Stale from None
-    raise contended()
+
+    def decide(values: dict[str, Any]) -> dict[str, Any]:
+        if values is not document.values and touched(document.values, values, patch):
+            raise Stale
+        return {key: value for key, value in values.items() if key not in gone} | changes
+
+    try:
+        await move(
+            objects,
+            document.key,
+            read=_values,
+            decide=decide,
+            write=_data,
+            what="The document",
+            known=(document.values, document.version),
+            prove=True,
+            rounds=ATTEMPTS,
+        )
+    except Conflict:
+        raise contended() from None
+
+
+def _values(stored: Stored | None) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(stored.data) if stored is not None else {}
+    return values
+
+
+def _data(values: Mapping[str, Any]) -> bytes:
+    data = dump(values)
+    if len(data) > DOCUMENT_BYTES:
+        raise PlatformError(
+            "state.too-large",
+            f"The document would have {len(data)} bytes; it may have {DOCUMENT_BYTES}.",
+            "Keep less in ctx.state and ctx.shared; put large data into files or a database of your own.",
+        )
+    return data
 
 
 def touched(before: Mapping[str, Any], now: Mapping[str, Any], patch: Mapping[str, Any]) -> bool:

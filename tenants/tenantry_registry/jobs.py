@@ -17,11 +17,10 @@ from typing import Any, Literal
 from tenantry_registry.audit import ulid
 from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.names import Name
-from tenantry_registry.objects import Objects
+from tenantry_registry.objects import Objects, Stored, move
 
 ALIVE = 900.0  # seconds: a Lambda function is ended after 15 minutes, so a job older than that has no worker
 STEPS = 40  # kept of one job; a publish has fewer than ten
-ROUNDS = 10  # of read, decide, swap
 
 State = Literal["uploading", "waiting", "running", "done", "failed"]
 
@@ -100,11 +99,7 @@ class Jobs:
 
     async def show(self, name: Name, job_id: str) -> Job:
         """Raises: PlatformError `publish.unknown`."""
-        stored = await self._objects.get(key(name, job_id))
-        if stored is None:
-            raise PlatformError("publish.unknown", f"{name} has no publish {job_id[:40]}.", "Start one.")
-        raw = json.loads(stored.data)
-        return Job(**{**raw, "steps": tuple(raw["steps"])}, version=stored.version)
+        return _job(name, job_id, await self._objects.get(key(name, job_id)))
 
     async def finish_upload(self, name: Name, job_id: str) -> Job:
         """The upload is there: let a publisher take it. One that waits, runs or is over stays as it is, except that a
@@ -148,20 +143,24 @@ class Jobs:
         return replace(job, version=await self._objects.swap(key(job.name, job.id), _json(job), expected=expected))
 
     async def _move(self, name: Name, job_id: str, decide: Callable[[Job], Job]) -> Job:
-        for _ in range(ROUNDS):
-            old = await self.show(name, job_id)
-            new = decide(old)
-            if new == old:
-                return old
-            try:
-                return await self._write(new, old.version)
-            except Conflict:
-                continue
-        raise Conflict(f"The publish {job_id} is being changed by too many others.")
+        def read(stored: Stored | None) -> Job:
+            return _job(name, job_id, stored)
+
+        moved = await move(
+            self._objects, key(name, job_id), read=read, decide=decide, write=_json, what=f"The publish {job_id}"
+        )
+        return replace(moved.after, version=moved.version)
 
 
 def key(name: Name, job_id: str) -> str:
     return f"publishes/{name.tenant}/{name.plugin}/{job_id}.json"
+
+
+def _job(name: Name, job_id: str, stored: Stored | None) -> Job:
+    if stored is None:
+        raise PlatformError("publish.unknown", f"{name} has no publish {job_id[:40]}.", "Start one.")
+    raw = json.loads(stored.data)
+    return Job(**{**raw, "steps": tuple(raw["steps"])}, version=stored.version)
 
 
 def _json(job: Job) -> bytes:

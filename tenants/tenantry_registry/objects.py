@@ -2,19 +2,26 @@
 
 Keys are `/`-separated paths of [A-Za-z0-9._-] segments (a file's own name may hold any Unicode), laid out as the
 design's section 3 says. Six verbs. A version is an opaque string that changes with the content: what `swap` compares.
+`move` is the loop that everything changed by compare-and-set goes through: read, decide, swap, and again.
 
 Adapters: `objects_s3.S3Objects` (obstore) and `objects_file.FileObjects`; one suite of tests runs against both.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
-from tenantry_registry.errors import PlatformError
+from tenantry_registry.errors import Conflict, PlatformError
 
 KEY_BYTES = 1024  # of UTF-8, with the store's own prefix: S3's limit for an object key
+ROUNDS = 20  # of read, decide, swap; so many losses in a row are not chance
+BACKOFF = (0.002, 0.05)  # seconds: the longest pause after the first loss, doubled by each to the longest there is
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +140,53 @@ class Objects(Protocol):
     async def sign(self, key: str, access: Download | Upload) -> Signed:
         """A request that anyone holding it may make once or often until it expires."""
         ...
+
+
+class Moved(NamedTuple, Generic[T]):
+    """What `move` did: the value that stood there, the one that stands there now, and its version."""
+
+    before: T
+    after: T
+    version: str
+
+
+async def move(
+    objects: Objects,
+    key: str,
+    *,
+    read: Callable[[Stored | None], T],
+    decide: Callable[[T], T],
+    write: Callable[[T], bytes],
+    what: str,
+    known: tuple[T, str | None] | None = None,
+    prove: bool = False,
+    rounds: int = ROUNDS,
+) -> Moved[T]:
+    """Swap what stands at `key` for what `decide` makes of it, as often as somebody else was faster.
+
+    `read` and `write` are how a value is stored; `read` gets None where nothing stands. `known` is a value with its
+    version (None: nothing stands there) that was read already; it is what the first round decides on. A decision that
+    changes nothing that stands there is not written, unless the swap shall `prove` that it still stands there. `what`
+    names it in the error. Between rounds there is a short pause of chance length, so that many who race don't race
+    again in step.
+
+    Raises: what the three raise; Conflict after `rounds`; StorageDown.
+    """
+    pause = BACKOFF[0]
+    for lost in range(rounds):
+        if lost:
+            await asyncio.sleep(random.uniform(0, pause))
+            pause = min(2 * pause, BACKOFF[1])
+        if lost or known is None:
+            stored = await objects.get(key)
+            old, version = read(stored), stored.version if stored else None
+        else:
+            old, version = known
+        new = decide(old)
+        if version is not None and new == old and not prove:
+            return Moved(old, old, version)
+        try:
+            return Moved(old, new, await objects.swap(key, write(new), expected=version))
+        except Conflict:
+            continue
+    raise Conflict(f"{what} is being changed by too many others.")

@@ -18,14 +18,13 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 
 from tenantry_registry import pointer as pointers
-from tenantry_registry.errors import Conflict, PlatformError
+from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest, WidgetEntry
 from tenantry_registry.names import Name, check_length
-from tenantry_registry.objects import JSON, ZIP, Kind, Objects
+from tenantry_registry.objects import JSON, ZIP, Kind, Objects, Stored, move
 from tenantry_registry.pointer import Past as Past
 from tenantry_registry.pointer import Pointer as Pointer
 
-ROUNDS = 20  # of read, decide, swap; so many losses in a row are not chance
 PARALLEL = 16  # writes under way at once: S3 answers each in some 30 ms
 PRUNE_SECONDS = 600.0  # a prune is over by then, or stops
 PREVIEW_SECONDS = 7 * 24 * 3600.0  # how long a release that is not made current stays a preview, where nothing is said
@@ -95,8 +94,8 @@ class Registry:
         left out.
 
         Raises: PlatformError `registry.digest`, `registry.key`, `registry.widget-changed`, `registry.yanked`,
-        `registry.deleted`, `registry.suspended`, `registry.pruning`, `name.too-long`; Conflict after ROUNDS lost
-        races; StorageDown. The pointer is untouched then.
+        `registry.deleted`, `registry.suspended`, `registry.pruning`, `name.too-long`; Conflict after too many
+        lost races; StorageDown. The pointer is untouched then.
         """
         name, digest = Name(manifest.tenant, manifest.plugin), manifest.digest
         began = self._now() if began is None else began
@@ -256,22 +255,18 @@ class Registry:
         """Swap the pointer for what `decide` makes of it, as often as somebody else was faster.
 
         Returns the one that was replaced (an empty one where there was none and `create`).
-        Raises: what `decide` raises; PlatformError `registry.unknown`; Conflict after ROUNDS; StorageDown.
+        Raises: what `decide` raises; PlatformError `registry.unknown`; Conflict; StorageDown.
         """
-        for _ in range(ROUNDS):
-            old = await self.current(name)
-            if old is None and not create:
+
+        def read(stored: Stored | None) -> Pointer:
+            if stored is None and not create:
                 raise _unknown(name)
-            base = old or Pointer(created=self._now())
-            new = decide(base)
-            if old is not None and new == old:
-                return old
-            try:
-                await self.objects.swap(pointers.key(name), new.to_json(), expected=old.version if old else None)
-            except Conflict:
-                continue
-            return base
-        raise Conflict(f"{name} is being changed by too many others.")
+            return Pointer.from_json(stored.data, stored.version) if stored else Pointer(created=self._now())
+
+        moved = await move(
+            self.objects, pointers.key(name), read=read, decide=decide, write=Pointer.to_json, what=str(name)
+        )
+        return moved.before
 
     def _check_open(
         self, name: Name, pointer: Pointer, digest: str, began: float | None = None, wanted: Iterable[str] = ()

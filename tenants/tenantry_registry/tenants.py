@@ -17,12 +17,11 @@ from typing import Any, Literal
 from tenantry_registry import names, plans
 from tenantry_registry.audit import Audit
 from tenantry_registry.errors import Conflict, PlatformError
-from tenantry_registry.objects import Objects
+from tenantry_registry.objects import Objects, Stored, move
 from tenantry_registry.plans import Plan
 from tenantry_registry.registry import Registry
 
 GRACE_DAYS = 30  # to change one's mind after deleting a tenant
-ROUNDS = 10  # of read, decide, swap
 # Everything that is kept of a tenant stands below one of these, followed by its name: what `erase` empties.
 ROOMS = (
     "bundles", "releases", "site", "widgets", "plugins", "secrets", "state", "pending", "files", "usage", "uploads",
@@ -90,17 +89,13 @@ class Tenants:
     async def find(self, slug: str) -> Tenant | None:
         """The tenant, or None where there is none of that name."""
         stored = await self._objects.get(key(names.tenant(slug)))
-        if stored is None:
-            return None
-        raw = json.loads(stored.data)
-        raw["trust"] = tuple(Trust(t["issuer"], t["claims"], tuple(t["scopes"])) for t in raw["trust"])
-        return Tenant(**raw, version=stored.version)
+        return _tenant(stored) if stored else None
 
     async def show(self, slug: str) -> Tenant:
         """Raises: PlatformError `name.tenant`, `tenant.unknown`."""
         tenant = await self.find(slug)
         if tenant is None:
-            raise PlatformError("tenant.unknown", f"There is no tenant {slug}.", "See: platform tenants list")
+            raise _unknown(slug)
         return tenant
 
     async def all(self) -> AsyncIterator[Tenant]:
@@ -167,25 +162,33 @@ class Tenants:
         return removed + 1
 
     async def _move(self, slug: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
-        for _ in range(ROUNDS):
-            old = await self.show(slug)
-            new = decide(old)
-            if new == old:
-                return old
-            try:
-                version = await self._objects.swap(key(slug), _json(new), expected=old.version)
-            except Conflict:
-                continue
-            return replace(new, version=version)
-        raise Conflict(f"{slug} is being changed by too many others.")
+        def read(stored: Stored | None) -> Tenant:
+            if stored is None:
+                raise _unknown(slug)
+            return _tenant(stored)
+
+        moved = await move(
+            self._objects, key(names.tenant(slug)), read=read, decide=decide, write=_json, what=f"The tenant {slug}"
+        )
+        return replace(moved.after, version=moved.version)
 
 
 def key(slug: str) -> str:
     return f"tenants/{slug}.json"
 
 
+def _tenant(stored: Stored) -> Tenant:
+    raw = json.loads(stored.data)
+    raw["trust"] = tuple(Trust(t["issuer"], t["claims"], tuple(t["scopes"])) for t in raw["trust"])
+    return Tenant(**raw, version=stored.version)
+
+
 def _json(tenant: Tenant) -> bytes:
     return json.dumps(tenant.public(), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _unknown(slug: str) -> PlatformError:
+    return PlatformError("tenant.unknown", f"There is no tenant {slug}.", "See: platform tenants list")
 
 
 def _taken(slug: str) -> PlatformError:

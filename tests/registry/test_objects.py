@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenantry_registry.errors import Conflict, PlatformError
-from tenantry_registry.objects import ANY, JSON, Kind, Objects, check_key
+from tenantry_registry.objects import ANY, JSON, Kind, Objects, check_key, move
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.objects_open import open_objects
 from tenantry_registry.objects_s3 import S3Objects
@@ -119,21 +119,58 @@ async def test_of_many_swaps_of_one_version_exactly_one_wins(objects: Objects) -
     assert sum(isinstance(result, Conflict) for result in tried) == 11
 
 
-async def test_counting_by_swap_loses_nothing(objects: Objects) -> None:
-    async def add() -> None:
-        while True:
-            stored = await objects.get("p/n")
-            count = int(stored.data) if stored else 0
-            try:
-                await objects.swap("p/n", str(count + 1).encode(), expected=stored.version if stored else None)
-            except Conflict:
-                continue
-            return
+def counting(step: int = 1) -> dict[str, Any]:
+    """A number that is kept as its digits, and how it moves."""
+    return {
+        "read": lambda stored: int(stored.data) if stored else 0,
+        "decide": lambda count: count + step,
+        "write": lambda count: str(count).encode(),
+        "what": "The count",
+    }
 
-    await asyncio.gather(*(add() for _ in range(8)))
+
+async def test_counting_by_moves_loses_nothing(objects: Objects) -> None:
+    moved = await asyncio.gather(*(move(objects, "p/n", **counting()) for _ in range(8)))
+    assert sorted((one.before, one.after) for one in moved) == [(n, n + 1) for n in range(8)]
     stored = await objects.get("p/n")
     assert stored is not None
-    assert stored.data == b"8"
+    assert (stored.data, stored.version) == (b"8", max(moved, key=lambda one: one.after).version)
+
+
+async def test_a_move_that_changes_nothing_writes_nothing_but_the_first_value(objects: Objects) -> None:
+    first = await move(objects, "p/n", **counting(0))
+    assert await move(objects, "p/n", **counting(0)) == first == (0, 0, first.version)
+    with pytest.raises(Conflict):
+        await move(objects, "p/n", **counting(0), known=(0, "old"), prove=True, rounds=1)
+
+
+async def test_a_move_from_a_value_that_is_known_reads_it_only_when_it_was_stale(objects: Objects) -> None:
+    first = await move(objects, "p/n", **counting(), known=(0, None))
+    assert (await move(objects, "p/n", **counting(5), known=(first.after, first.version)))[:2] == (1, 6)
+    assert (await move(objects, "p/n", **counting(5), known=(first.after, first.version)))[:2] == (6, 11)
+
+
+async def test_a_move_that_loses_every_race_says_what_it_was_about(objects: Objects) -> None:
+    class Contested:
+        """Somebody else always writes just before."""
+
+        rounds = 0
+
+        def __getattr__(self, verb: str) -> Any:
+            return getattr(objects, verb)
+
+        async def swap(self, key: str, data: bytes, **more: Any) -> str:
+            self.rounds += 1
+            await objects.swap(key, str(100 * self.rounds).encode(), expected=ANY)
+            return await objects.swap(key, data, **more)
+
+    contested: Any = Contested()
+    with pytest.raises(Conflict, match="The count is being changed by too many others"):
+        await move(contested, "p/n", **counting(), rounds=4)
+    assert contested.rounds == 4
+    stored = await objects.get("p/n")
+    assert stored is not None
+    assert stored.data == b"400"
 
 
 async def test_deleting_is_done_once_and_harmless_twice(objects: Objects) -> None:

@@ -14,11 +14,11 @@ from tenantry_registry import bundle as bundles
 from tenantry_registry.errors import Conflict, PlatformError, StorageDown
 from tenantry_registry.manifest import Manifest, WidgetEntry
 from tenantry_registry.names import Name
-from tenantry_registry.objects import JSON, AnyVersion, Download, Kind, Listed, Objects, Signed, Stored, Upload
+from tenantry_registry.objects import JSON, ROUNDS, AnyVersion, Download, Kind, Listed, Objects, Signed, Stored, Upload
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.pointer import HISTORY, PREVIEWS, Pointer
 from tenantry_registry.prune import LEFTOVER_SECONDS, prune
-from tenantry_registry.registry import PREVIEW_SECONDS, PRUNE_SECONDS, ROUNDS, Blob, Registry, bundle_key, release_key
+from tenantry_registry.registry import PREVIEW_SECONDS, PRUNE_SECONDS, Blob, Registry, bundle_key, release_key
 
 ZOO = Name("acme", "zoo")
 DAY = 86400.0
