@@ -2,18 +2,27 @@
 
 Between requests the loop stands still, as everything does in a frozen Lambda environment, so a server behaves the same
 on one machine.
+
+One task lives as long as the app: the root of the loop, as a web server's own task is. AnyIO ties the threads that it
+runs synchronous tools in to that task: they wait for the next call as long as it lives, and end with it. A root of
+every request's own would cost a new thread for each, a third of a warm call; one that never ends would leave threads
+that Python waits for at exit.
 """
 
 import asyncio
+import time
+from asyncio.base_events import _run_until_complete_cb  # type: ignore[attr-defined]  # by which AnyIO knows a root
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tenantry_sandbox.faults import LoadError, TooSlow
 
+FAILED = "lifespan.startup.failed"
 SPEC = {"version": "3.0", "spec_version": "2.3"}
 STARTUP_SECONDS = 20.0
 STOP_SECONDS = 0.1  # for a request that took too long to clean up
+LEAVE_SECONDS = 4.0  # for a lifespan to end; the runner ends a worker that has not left after 5
 # Not the app's to say (RFC 9110, section 7.6.1), or not for a plugin's host to set.
 DROPPED = frozenset(
     (
@@ -46,7 +55,15 @@ class App:
         self._state: dict[str, Any] = {}
         self._loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self._loop)
-        self._loop.run_until_complete(self._start())
+        self._stop = asyncio.Event()
+        self._started: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._root = self._loop.create_task(self._live())
+        self._root.add_done_callback(_run_until_complete_cb)
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def request(
         self, method: str, path: str, headers: Iterable[tuple[str, str]], body: bytes, seconds: float
@@ -73,24 +90,42 @@ class App:
         }
         exchange = _Exchange(body)
         running = self._loop.create_task(self._app(scope, exchange.receive, exchange.send))
-        self._loop.run_until_complete(asyncio.wait({running}, timeout=max(seconds, 0)))
-        if not running.done():
+        if not self._run(running, seconds):
             running.cancel()
-            self._loop.run_until_complete(asyncio.wait({running}, timeout=STOP_SECONDS))
+            self._run(running, STOP_SECONDS)
             raise TooSlow(f"no answer after {seconds:.1f} seconds")
         running.result()
         return exchange.response()
 
     def close(self) -> None:
-        """Leave the lifespan."""
-        if not self._lifespan.done():
-            self._stop.set()
-            self._loop.run_until_complete(asyncio.wait({self._lifespan}, timeout=STARTUP_SECONDS))
+        """Leave the lifespan, and with it the threads that were kept."""
+        self._stop.set()
+        self._run(self._root, LEAVE_SECONDS + STOP_SECONDS)
         self._loop.close()
 
-    async def _start(self) -> None:
-        self._stop = asyncio.Event()
-        started = self._loop.create_future()
+    def _start(self) -> None:
+        slow = {"type": FAILED, "message": f"it took more than {STARTUP_SECONDS:.0f} seconds"}
+        message = self._started.result() if self._run(self._started, STARTUP_SECONDS) else slow
+        if message["type"] == FAILED:
+            raise LoadError("plugin.startup", f"The server did not start: {message.get('message', '')}".rstrip(": "))
+
+    def _run(self, until: asyncio.Future[Any], seconds: float) -> bool:
+        """Let the loop run until the future is done, at most `seconds`; whether it is done.
+
+        Not by run_until_complete, which would make a root of each."""
+        end = time.monotonic() + seconds
+        until.add_done_callback(_halt)
+        while not until.done() and (left := end - time.monotonic()) > 0:  # again where the app itself stopped the loop
+            timer = self._loop.call_later(left, self._loop.stop)
+            try:
+                self._loop.run_forever()
+            finally:
+                timer.cancel()
+        until.remove_done_callback(_halt)
+        return until.done()
+
+    async def _live(self) -> None:
+        """The root: from before the app starts until after it has stopped."""
         asked = False
 
         async def receive() -> dict[str, Any]:
@@ -102,23 +137,26 @@ class App:
             return {"type": "lifespan.shutdown"}
 
         async def send(message: dict[str, Any]) -> None:
-            if not started.done():
-                started.set_result(message)
+            if not self._started.done():
+                self._started.set_result(message)
 
         async def live() -> None:
             scope = {"type": "lifespan", "asgi": SPEC, "state": self._state}
             try:
                 await self._app(scope, receive, send)
             except Exception:
-                if started.done():
+                if self._started.done():
                     raise
-            if not started.done():  # an app without a lifespan raises or returns at once (ASGI, lifespan protocol)
-                started.set_result({"type": "lifespan.startup.complete"})
+            if not self._started.done():  # an app without a lifespan raises or returns at once (ASGI, lifespan)
+                self._started.set_result({"type": "lifespan.startup.complete"})
 
-        self._lifespan = self._loop.create_task(live())
-        message = await asyncio.wait_for(started, STARTUP_SECONDS)
-        if message["type"] == "lifespan.startup.failed":
-            raise LoadError("plugin.startup", f"The server did not start: {message.get('message', '')}".rstrip(": "))
+        lifespan = self._loop.create_task(live())
+        await self._stop.wait()
+        await asyncio.wait({lifespan}, timeout=LEAVE_SECONDS)
+
+
+def _halt(done: asyncio.Future[Any]) -> None:
+    done.get_loop().stop()
 
 
 class _Exchange:

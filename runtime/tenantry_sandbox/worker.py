@@ -49,7 +49,9 @@ def main(number: int) -> None:
             faulthandler.cancel_dump_traceback_later()
             frames.write(sock, answered)
     except frames.Closed:
-        environment.close()
+        pass
+    finally:
+        environment.close()  # or Python would wait for the threads that a hosted server keeps
 
 
 class Deliver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import sys
@@ -15,6 +16,7 @@ from tenantry_registry import bundle, vendor
 from tenantry_registry.names import Name
 from tenantry_registry.objects import ZIP
 from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
+from tenantry_registry.process_worker import LEAVE_SECONDS
 from tenantry_registry.runners import Call, Release
 
 HOSTED = Path(__file__).parent / "hosted"
@@ -39,6 +41,9 @@ class Hosting:
 
     async def refused(self, entrypoint: str) -> dict[str, Any]:
         return (await self._runner.describe(self._of(entrypoint)))["error"]
+
+    async def close(self) -> None:
+        await self._runner.aclose()
 
     async def call(
         self, entrypoint: str, method: str, revision: str = "2026-07-28", /, **params: Any
@@ -83,6 +88,15 @@ async def test_an_mcpserver_is_asked_in_both_eras_and_called_in_either(hosting: 
     assert (new["result"]["structuredContent"], new["result"]["resultType"]) == ({"count": 2}, "complete")
     assert (old["result"]["structuredContent"], "resultType" in old["result"]) == ({"count": 3}, False)
     assert new["stdout"] == "counted\n"
+
+
+async def test_synchronous_tools_keep_their_thread_and_it_ends_with_the_worker(
+    hosting: Hosting,
+) -> None:
+    called = [await hosting.call("sdk2:threaded", "tools/call", name="thread", arguments={}) for _ in range(3)]
+    assert [answer["result"]["structuredContent"]["result"] for answer in called] == [1, 2, 3]
+    async with asyncio.timeout(LEAVE_SECONDS):  # after which a worker that has not ended would be killed
+        await hosting.close()
 
 
 async def test_notifications_of_a_hosted_call_come_with_its_result(hosting: Hosting) -> None:

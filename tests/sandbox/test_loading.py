@@ -190,6 +190,13 @@ async def test_an_app_whose_lifespan_ends_badly_is_still_left_in_peace(runner, p
     assert "description" in await runner.describe(release)
 
 
+async def test_an_app_that_stops_its_loop_is_waited_for_all_the_same(runner, publish) -> None:
+    stops = """asyncio.get_running_loop().stop()
+    await asyncio.sleep(0.01)"""
+    release = await publish({"server.py": asgi(before=stops)}, entrypoint="server:app")
+    assert "description" in await runner.describe(release)
+
+
 async def test_a_list_whose_next_page_fails_is_told_as_the_failure(runner, publish) -> None:
     pages = """if body["method"] == "tools/list":
         page = {"result": {"tools": [], "nextCursor": "x"}}

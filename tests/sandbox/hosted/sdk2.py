@@ -1,5 +1,6 @@
 """Servers of the second SDK: MCPServer with the Apps extension, low-level, mounted in Starlette, and none."""
 
+import threading
 from contextlib import asynccontextmanager
 
 import mcp_types as types
@@ -54,6 +55,17 @@ async def call_tool(ctx, params) -> types.CallToolResult:
 
 
 low = Server("low", on_list_tools=list_tools, on_call_tool=call_tool)
+
+threaded = MCPServer("threaded")
+of_thread = threading.local()
+
+
+@threaded.tool()
+def thread() -> int:
+    """Tells how many calls its thread has run."""
+    of_thread.calls = getattr(of_thread, "calls", 0) + 1
+    return of_thread.calls
+
 
 stateful = MCPServer("stateful")
 
