@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,11 +65,13 @@ class Development:
     host: str
     port: int
     debug: bool
+    signs_in: bool
     open_page: bool
     try_examples: bool
     as_json: bool
     terminal: Terminal
     broken: set[Name] = field(default_factory=set)  # what was saved last did not publish
+    told: set[Name] = field(default_factory=set)  # whose authorization server was said to be replaced
 
     async def run(self) -> int:
         """Serve until Ctrl-C. Raises: PlatformError when nothing could be started."""
@@ -80,7 +82,8 @@ class Development:
             await ensure_links(objects)
             self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
             self.calls = Calls(self.terminal)
-            self.machine = Machine(objects, self.runner, address, stores.cache_of(self.store), log=self.calls)
+            cache = stores.cache_of(self.store)
+            self.machine = Machine(objects, self.runner, address, cache, log=self.calls, signs_in=self.signs_in)
             try:
                 async with serving(self.machine.app(page=True), listener), watching(self.folders, stop) as saves:
                     try:
@@ -132,6 +135,15 @@ class Development:
         what = f"{reason}{short(published.digest)}  {counted(published)}{kept}"
         self.terminal.line(f"{stamp}{name.plugin:<12} {what}   {seconds:.2f} s")
         show_findings(self.terminal, [f.to_dict() for f in published.report.findings])
+        self.say_who_signs_in(name, published.manifest.auth)
+
+    def say_who_signs_in(self, name: Name, auth: Mapping[str, Any] | None) -> None:
+        """Once a plugin: that its own authorization server is replaced here, and how to have it."""
+        from tenantry_gateway.standin import stands_in
+
+        if self.signs_in and auth and stands_in(auth) and name not in self.told:
+            self.told.add(name)
+            self.terminal.line(f"  {'':<12} sign-in by test people, not by {auth['issuer']}; yours: --issuer real")
 
     async def refused(self, name: Name, error: PlatformError, stamp: str) -> None:
         """Say why nothing was published, and what is served instead."""

@@ -24,6 +24,7 @@ from tenantry_cli import environment
 from tenantry_cli.address import Address
 from tenantry_cli.control_plane import Books
 from tenantry_cli.folder import PluginFolder
+from tenantry_cli.host import OAUTH
 from tenantry_cli.packing import pack
 
 
@@ -46,7 +47,9 @@ class Served:
 
     def for_page(self) -> dict[str, Any]:
         title = self.manifest.server.get("title") or self.name.plugin
-        return {**self.to_dict(), "title": title, "examples": list(self.manifest.examples)}
+        manifest = self.manifest
+        examples, secrets = list(manifest.examples), list(manifest.secrets)
+        return {**self.to_dict(), "title": title, "kind": manifest.kind, "secrets": secrets, "examples": examples}
 
 
 @dataclass
@@ -60,6 +63,7 @@ class Machine:
     served: dict[Name, Served] = field(default_factory=dict)
     log: Callable[..., None] | None = None
     books: Books | None = None  # where there is a control plane: its secrets, limits and usage
+    signs_in: bool = False  # the page's own authorization server stands in for the plugins'
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
     listeners: set[asyncio.Queue[Served | None]] = field(default_factory=set)
 
@@ -105,6 +109,11 @@ class Machine:
         for queue in self.listeners:
             queue.put_nowait(None)
 
+    @property
+    def issuer(self) -> str:
+        """The authorization server that stands in for the plugins' own, or ""."""
+        return f"{self.address.origin}{OAUTH}" if self.signs_in else ""
+
     def app(self, *, page: bool, pointer_seconds: float = 0.0) -> Any:
         """The ASGI app: the gateway, and in front of it the page where it is wanted and built."""
         from tenantry_gateway.app import create_app
@@ -118,6 +127,7 @@ class Machine:
             scheme="http",
             origins=(self.address.origin,),
             pointer_seconds=pointer_seconds,
+            development_issuer=self.issuer,
         )
         kept = self.books.kept(self.objects) if self.books else {}
         gateway = create_app(
@@ -127,7 +137,8 @@ class Machine:
             return gateway
         from tenantry_cli.host.server import create_host, takes
 
-        host = create_host(self.listed, checks=self.checks, events=self.news)
+        sign_ins = self.cache / "sign-ins.json"
+        host = create_host(self.listed, checks=self.checks, events=self.news, sign_ins=sign_ins)
 
         async def both(scope: Any, receive: Any, send: Any) -> None:
             await (host if takes(scope) else gateway)(scope, receive, send)

@@ -85,9 +85,10 @@ def guarded(house: House) -> Guarded:
 
 
 def choose(popup: Page, who: str) -> None:
-    expect(popup.get_by_role("heading")).to_contain_text("Sign in to continue to Tenantry local host")
-    expect(popup.locator("main")).to_contain_text("animals.read")
-    popup.get_by_role("button", name=who).click()
+    expect(popup.get_by_role("heading")).to_have_text("Sign in to Guarded")
+    expect(popup.get_by_role("checkbox", name="animals.read")).to_be_checked()
+    popup.get_by_text(who, exact=True).click()
+    popup.get_by_role("button", name=f"Continue as {who}").click()
 
 
 @pytest.mark.row("S05", "T02", "T06", "H53")
@@ -144,11 +145,11 @@ def test_a_sign_in_that_is_denied_or_closed_changes_nothing(person: Person, guar
     card = person.run("secret")
     with person.page.expect_popup() as popup:
         card.get_by_role("button", name="Connect account").click()
-    popup.value.get_by_role("button", name="Deny").click()
+    popup.value.get_by_role("button", name="Cancel").click()
     expect(person.page.get_by_text("Sign-in failed")).to_be_visible()
     with person.page.expect_popup() as popup:
         card.get_by_role("button", name="Connect account").click()
-    popup.value.get_by_role("button", name="Deny").wait_for()
+    popup.value.get_by_role("button", name="Cancel").wait_for()
     popup.value.close()
     expect(person.page.get_by_text("The sign-in window was closed")).to_be_visible()
     expect(person.page.get_by_label("Signed in as").locator("option:checked")).to_have_text("Signed out")

@@ -1,19 +1,14 @@
-"""The host's server part, in process: dispatch, policies, documents, files, events, the authorization server."""
+"""The host's server part, in process: dispatch, policies, documents, files, events."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlparse
 
 import httpx2 as httpx
 import pytest
-from joserfc import jwt
-from joserfc.jwk import KeySet
 from starlette.applications import Starlette
 from tenantry_cli.host import create_host, takes
 from tenantry_cli.host.policy import content_security_policy, permissions_policy, sources
@@ -22,8 +17,6 @@ from tenantry_registry.errors import PlatformError
 
 PAGE = "http://localhost:8787"
 WIDGET = "http://zoo-acme.widgets.localhost:8787"
-ISSUER = f"{PAGE}/_host/oauth"
-CALLBACK = f"{PAGE}/_host/callback"
 
 
 def host(**more: Any) -> Starlette:
@@ -264,94 +257,3 @@ async def test_without_a_browser_there_is_no_picture(monkeypatch: pytest.MonkeyP
         key = (await http.post("/_host/screenshots/", json={})).json()["id"]
         refused = await http.get(f"/_host/screenshots/{key}.png")
         assert (refused.status_code, refused.json()["code"]) == (503, "host.no-browser")
-
-
-VERIFIER = "v" * 64
-CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
-
-
-async def signed_up(http: httpx.AsyncClient) -> dict[str, str]:
-    answer = await http.post(f"{ISSUER}/register", json={"client_name": "Me", "redirect_uris": [CALLBACK]})
-    assert answer.status_code == 201
-    assert answer.json()["token_endpoint_auth_method"] == "none"
-    return {
-        "client_id": answer.json()["client_id"],
-        "redirect_uri": CALLBACK,
-        "response_type": "code",
-        "scope": "animals.read",
-        "state": "s1",
-        "code_challenge": CHALLENGE,
-        "code_challenge_method": "S256",
-        "resource": "https://zoo.example/mcp",
-    }
-
-
-def came_back(answer: httpx.Response) -> dict[str, str]:
-    assert answer.status_code == 302
-    assert answer.headers["location"].startswith(CALLBACK)
-    return {k: v[0] for k, v in parse_qs(urlparse(answer.headers["location"]).query).items()}
-
-
-@pytest.mark.row("S05")
-async def test_the_development_server_speaks_oauth_2_1() -> None:
-    async with client() as http:
-        metadata = (await http.get("/.well-known/oauth-authorization-server/_host/oauth")).json()
-        assert metadata["issuer"] == ISSUER
-        assert metadata["code_challenge_methods_supported"] == ["S256"]
-        asked = await signed_up(http)
-        page = await http.get(f"{ISSUER}/authorize", params=asked)
-        assert "Ada Example" in page.text
-        assert "https://zoo.example/mcp" in page.text
-        back = came_back(await http.post(f"{ISSUER}/authorize", params=asked, data={"person": "user-ada"}))
-        assert (back["state"], back["iss"]) == ("s1", ISSUER)
-        form = {
-            "grant_type": "authorization_code",
-            "code": back["code"],
-            "redirect_uri": CALLBACK,
-            "client_id": asked["client_id"],
-        }
-        wrong = await http.post(f"{ISSUER}/token", data={**form, "code_verifier": "w" * 64})
-        assert wrong.json()["error"] == "invalid_grant"
-        got = await http.post(f"{ISSUER}/token", data={**form, "code_verifier": VERIFIER})
-        tokens = got.json()
-        keys = KeySet.import_key_set((await http.get(f"{ISSUER}/jwks")).json())
-        claims = jwt.decode(tokens["access_token"], keys, algorithms=["ES256"]).claims
-        assert (claims["iss"], claims["aud"], claims["sub"], claims["scope"]) == (
-            ISSUER, "https://zoo.example/mcp", "user-ada", "animals.read",
-        )  # fmt: skip
-        again = await http.post(f"{ISSUER}/token", data={**form, "code_verifier": VERIFIER})
-        assert again.json()["error"] == "invalid_grant"
-        refresh = {"grant_type": "refresh_token", "client_id": asked["client_id"]}
-        fresh = await http.post(f"{ISSUER}/token", data={**refresh, "refresh_token": tokens["refresh_token"]})
-        claims = jwt.decode(fresh.json()["access_token"], keys, algorithms=["ES256"]).claims
-        assert claims["aud"] == "https://zoo.example/mcp"
-        used = await http.post(f"{ISSUER}/token", data={**refresh, "refresh_token": tokens["refresh_token"]})
-        assert used.status_code == 400
-        for path in ("register", "token"):
-            assert (await http.request("OPTIONS", f"{ISSUER}/{path}")).status_code == 204
-
-
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
-        ({"code_challenge_method": "plain"}, "invalid_request"),
-        ({"response_type": "token"}, "unsupported_response_type"),
-    ],
-)
-async def test_a_request_that_may_not_go_on_comes_back_with_its_error(change: dict[str, Any], error: str) -> None:
-    async with client() as http:
-        asked = {k: v for k, v in ((await signed_up(http)) | change).items() if v is not None}
-        back = came_back(await http.get(f"{ISSUER}/authorize", params=asked))
-        assert (back["error"], back["iss"]) == (error, ISSUER)
-
-
-async def test_a_denial_comes_back_and_an_unknown_client_or_address_does_not() -> None:
-    async with client() as http:
-        asked = await signed_up(http)
-        denied = came_back(await http.post(f"{ISSUER}/authorize", params=asked, data={"person": ""}))
-        assert denied["error"] == "access_denied"
-        for change in ({"client_id": "nobody"}, {"redirect_uri": "https://evil.example/"}):
-            stopped = await http.get(f"{ISSUER}/authorize", params=asked | change)
-            assert stopped.status_code == 400
-            assert "can't go on" in stopped.text

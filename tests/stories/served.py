@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import httpx
 
@@ -115,3 +118,13 @@ def versioned(folder: Path, version: int) -> None:
     pending = server.with_suffix(".new")
     pending.write_text("\n".join(lines) + "\n")
     pending.rename(server)
+
+
+def consent(url: str, page: str, **answer: Any) -> tuple[str, dict[str, Any]]:
+    """Where the form of a consent page is posted to, and what: as it stands there, unless told otherwise."""
+    action = re.search(r'action="([^"]+)"', page)
+    chosen = re.search(r'name="person" value="([^"]+)"[^>]* checked', page)
+    assert action is not None
+    assert chosen is not None
+    scopes = re.findall(r'name="scope" value="([^"]+)" checked', page)
+    return urljoin(url, html.unescape(action[1])), {"person": chosen[1], "scope": scopes, **answer}

@@ -24,13 +24,27 @@ PATH = re.compile(r"/t/([a-z0-9]+)/([a-z0-9-]+)(?:/|$)")
 @click.argument("tool", required=False)
 @click.argument("arguments", metavar="[JSON]", default="{}")
 @click.option("--token", metavar="TOKEN", help="Bearer token to send.", envvar="TENANTRY_PLUGIN_TOKEN")
+@click.option("--as", "who", metavar="WHO", help="Sign in as a test person of `platform dev`: an email or a subject.")
+@click.option(
+    "--scope", "scopes", multiple=True, metavar="SCOPE", help="With --as: what is granted. [all the plugin has]"
+)
 @click.option("--era", type=click.Choice(["auto", "2025", "2026"]), default="auto", help="Protocol era. [auto]")
 @options.as_json
-def command(url: str, tool: str | None, arguments: str, token: str | None, era: str, as_json: bool) -> int:
+def command(
+    url: str,
+    tool: str | None,
+    arguments: str,
+    token: str | None,
+    who: str | None,
+    scopes: tuple[str, ...],
+    era: str,
+    as_json: bool,
+) -> int:
     """Call TOOL of the MCP server at URL with arguments in JSON; without TOOL, list the tools.
 
     \b
     platform call http://localhost:8787/t/dev/zoo/mcp get_zoo_animals '{"count": 3}'
+    platform call http://localhost:8787/t/dev/zoo/mcp whoami --as ann@example.com --scope zoo.read
     """
     import asyncio
 
@@ -44,7 +58,15 @@ def command(url: str, tool: str | None, arguments: str, token: str | None, era: 
         raise PlatformError(
             "call.arguments", f"{arguments[:80]!r} is not a JSON object.", """Write it like '{"count": 3}'."""
         )
-    return asyncio.run(call(url, tool, given, token, era, as_json))
+    if scopes and not who:
+        raise click.UsageError("--scope says what --as is granted: name somebody with --as.")
+
+    async def signed_in() -> int:
+        from tenantry_cli.sign_in import token_of
+
+        return await call(url, tool, given, await token_of(who, url, scopes) if who else token, era, as_json)
+
+    return asyncio.run(signed_in())
 
 
 async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str | None, era: str, raw: bool) -> int:
@@ -76,7 +98,7 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
         raise PlatformError("call.unknown-tool", f"{url} has no tool {tool!r}.", meant(tool, known))
     if result is None:
         assert failed is not None
-        raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", "")
+        raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", sign_in_hint(failed.data))
     if raw:
         terminal.answer(result.model_dump(mode="json", by_alias=True, exclude_none=True))
     else:
@@ -84,6 +106,15 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
         if result.is_error and (told := logged(url, result)):
             Terminal.for_errors().next(told)
     return TOOL_FAILED if result.is_error else 0
+
+
+def sign_in_hint(data: Any) -> str:
+    """What to do about a challenge of the platform's gateway, whose data say which OAuth error it is; else nothing."""
+    if not isinstance(data, dict) or "error" not in data:
+        return ""
+    if data["error"] == "insufficient_scope":
+        return "Sign in with it: --as WHO --scope SCOPE, for each that it needs."
+    return "Sign in: with --as ada@people.example at `platform dev`, with --token elsewhere."
 
 
 def meant(tool: str, known: list[str]) -> str:

@@ -16,6 +16,12 @@ from tenantry_cli import options
 @options.store
 @options.s3
 @click.option("--debug", is_flag=True, help="Run tools where a breakpoint works; nothing is killed.")
+@click.option(
+    "--issuer",
+    type=click.Choice(["test", "real"]),
+    default="test",
+    help="Who signs users in: test people of the page, or the plugin's own server. [test]",
+)
 @click.option("--open/--no-open", "open_page", default=True, help="Open the page in a browser. [on a terminal]")
 @click.option("--url", metavar="URL", help="Show the page for an MCP server elsewhere, and publish nothing.")
 @click.option("--try", "try_examples", is_flag=True, help="Call each plugin's first example and print the answers.")
@@ -27,6 +33,7 @@ def command(
     store: str | None,
     s3: str | None,
     debug: bool,
+    issuer: str,
     open_page: bool,
     url: str | None,
     try_examples: bool,
@@ -35,7 +42,8 @@ def command(
     """Publish FOLDERS (or all plugins inside one), serve them, and publish again when a file is saved.
 
     A release that does not publish changes nothing: the old one goes on serving, and the reason is shown. Tools run
-    with the folder's own .venv or $VIRTUAL_ENV, and read its .env.
+    with the folder's own .venv or $VIRTUAL_ENV, and read its .env. A plugin with sign-in is signed in to by test
+    people, whom the page and `platform call --as` offer.
 
     \b
     platform dev zoo
@@ -67,6 +75,7 @@ def command(
         host=settings.host,
         port=settings.port if port is None else port,
         debug=debug,
+        signs_in=issuer == "test",
         open_page=open_page and terminal.interactive,
         try_examples=try_examples,
         as_json=as_json,

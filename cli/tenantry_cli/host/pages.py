@@ -73,6 +73,12 @@ class Pages:
         return HTMLResponse(self.read(name), headers=headers)
 
 
+def foreign(request: Request) -> bool:
+    """Whether another web site in the same browser makes this request; what is no browser names no origin."""
+    own = f"{request.url.scheme}://{request.url.netloc}"
+    return request.headers.get("origin", own) != own
+
+
 class OwnOrigin:
     """Lets only the page itself change anything: a widget, or any site open in the browser, is refused (403)."""
 
@@ -81,9 +87,8 @@ class OwnOrigin:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
-        own = f"{request.url.scheme}://{request.url.netloc}"
-        foreign = request.headers.get("origin", own) != own
-        if request.method not in ("GET", "HEAD") and (foreign or "origin" not in request.headers):
+        safe = request.method in ("GET", "HEAD")
+        if not safe and (foreign(request) or "origin" not in request.headers):
             await PlainTextResponse("Only the local page may do this.\n", 403)(scope, receive, send)
             return
         await self._app(scope, receive, send)

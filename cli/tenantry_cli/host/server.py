@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 DIST = Path(__file__).parent / "dist"
 OAUTH = "/_host/oauth"
 WELL_KNOWN = f"/.well-known/oauth-authorization-server{OAUTH}"
+DOCUMENT = "/_host/client.json"
 FILE_SECONDS = 300.0  # a download URL's life: long enough to look at, short enough to notice that it expires
 
 Plugins = Callable[[], Sequence[Mapping[str, Any]]]
@@ -80,17 +81,19 @@ def create_host(
     events: Events | None = None,
     url: str | None = None,
     dist: Path = DIST,
+    sign_ins: Path | None = None,
     file_seconds: float = FILE_SECONDS,
     clock: Callable[[], float] = time.time,
 ) -> Starlette:
     """The ASGI app of the local host.
 
     `plugins()` lists what is being served, anew at each call: {"tenant", "plugin", "release", "mcp_url", "host_url"},
-    and where known "title" and "examples" ([{"prompt", "tool", "arguments"}]). `checks(tenant, plugin)` gives the
+    and where known "title", "kind" ("kit", or that of a server brought along), "secrets" (their names) and "examples"
+    ([{"prompt", "tool", "arguments"}]). `checks(tenant, plugin)` gives the
     findings of `platform check`: {"severity", "rule", "message", "hint", "tool"?, "where"?}. `events()` starts one
     stream of {"tenant", "plugin", "release"}, an item for each release that has become current. `url`: an MCP
-    endpoint elsewhere, shown instead of `plugins()` (`platform dev --url`). `file_seconds` is how long a download
-    URL lives by `clock`.
+    endpoint elsewhere, shown instead of `plugins()` (`platform dev --url`). `sign_ins` is the file where the
+    authorization server remembers who signed in. `file_seconds` is how long a download URL lives by `clock`.
     """
     pages = Pages(dist)
     documents = Documents(pages)
@@ -114,8 +117,28 @@ def create_host(
     @cache
     def authorization() -> Authorization:
         from tenantry_cli.host.authorization import Authorization  # a quarter of a second: only for who signs in
+        from tenantry_cli.host.ledger import Ledger
 
-        return Authorization(pages, OAUTH)
+        return Authorization(pages, OAUTH, ledger=Ledger(sign_ins), title=title)
+
+    def title(resource: str) -> str:
+        """A plugin's title by its MCP address, in either form."""
+        listed = (p for p in plugins() if resource in (p.get("mcp_url"), p.get("host_url")))
+        return next((str(p.get("title") or p["plugin"]) for p in listed), "")
+
+    async def document(request: Request) -> Response:
+        """The page as an OAuth client: its metadata, by whose address it is known (SEP-991)."""
+        origin = f"{request.url.scheme}://{request.url.netloc}"
+        return JSONResponse(
+            {
+                "client_id": f"{origin}{DOCUMENT}",
+                "client_name": "the local ChatGPT",
+                "redirect_uris": [f"{origin}/_host/callback"],
+                "grant_types": ["authorization_code", "refresh_token"],
+                "response_types": ["code"],
+                "token_endpoint_auth_method": "none",
+            }
+        )
 
     async def metadata(request: Request) -> Response:
         return await authorization().metadata(request)
@@ -135,6 +158,7 @@ def create_host(
                 Route("/checks", findings),
                 Route("/events", news),
                 Route("/callback", pages.callback),
+                Route(DOCUMENT.removeprefix("/_host"), document),
                 Mount("/page", routes=[Route("/{path:path}", pages.asset)]),
                 Route("/documents", documents.create, methods=["POST"]),
                 Mount("/files", routes=files.routes),

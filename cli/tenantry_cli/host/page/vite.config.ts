@@ -23,7 +23,7 @@ export default defineConfig(({ mode }) =>
           emptyOutDir: true,
           modulePreload: { polyfill: false },
           chunkSizeWarningLimit: 1200,
-          rollupOptions: { input: [here("index.html"), here("proxy.html"), here("callback.html")] },
+          rollupOptions: { input: [here("index.html"), here("proxy.html"), here("callback.html"), here("sign-in.html"), here("sign-in-error.html")] },
         },
       },
 );

@@ -1,0 +1,137 @@
+"""`platform call --as`: a test person of `platform dev`, without a browser."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from stories.served import COMMAND, Served
+
+TOML = """
+name = "notes"
+entrypoint = "server:plugin"
+[auth]
+issuer = "https://auth.notes.example"
+scopes = ["read", "write"]
+"""
+SERVER = '''
+from tenantry import Context, OAuth2, Plugin, Profile
+
+plugin = Plugin()
+
+
+@plugin.tool(read_only=True, destructive=False, open_world=False, auth=[OAuth2("write")])
+def write(ctx: Context) -> str:
+    """Writes."""
+    return f"{ctx.user.sub} writes, may {' and '.join(ctx.user.scopes)}"
+
+
+@plugin.profile
+def whoami(ctx: Context) -> Profile:
+    return Profile(id=ctx.user.sub, name=ctx.user.name, email=ctx.user.email)
+'''
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("sign-in")
+    (folder / "notes").mkdir()
+    (folder / "notes" / "plugin.toml").write_text(TOML)
+    (folder / "notes" / "server.py").write_text(SERVER)
+    server = Served([COMMAND, "dev", "notes", "--port", "0", "--json"], folder)
+    yield server
+    server.stop()
+
+
+def test_somebody_known_is_found_by_email_or_subject_and_anybody_else_is_made_up(
+    served: Served, platform: Callable[..., Any]
+) -> None:
+    for who in ("ben@people.example", "user-ben"):
+        profile = json.loads(platform("call", served.url("notes"), "whoami", "--as", who, "--json").out)
+        assert profile["structuredContent"]["name"] == "Ben Example"
+    profile = json.loads(platform("call", served.url("notes"), "whoami", "--as", "ann@example.com", "--json").out)
+    assert profile["structuredContent"] == {"id": "user-ann-example-com", "name": "Ann", "email": "ann@example.com"}
+
+
+def test_scopes_are_all_of_the_plugins_or_those_that_are_named(served: Served, platform: Callable[..., Any]) -> None:
+    host = served.plugins["dev", "notes"]["host_url"]
+    done = platform("call", host, "write", "--as", "user-ada", "--era", "2025")
+    assert done.out == "user-ada writes, may read and write\n"
+    assert "may write" in platform("call", host, "write", "--as", "user-ada", "--scope", "write").out
+    refused = platform("call", host, "write", "--as", "user-ada", "--scope", "read")
+    assert refused.code == 1
+    assert "This tool needs write." in refused.err
+    assert "--as WHO --scope SCOPE" in refused.err
+
+
+def test_scopes_are_somebodys(platform: Callable[..., Any]) -> None:
+    done = platform("call", "http://localhost:1/mcp", "write", "--scope", "read")
+    assert done.code == 2
+    assert "name somebody with --as" in done.err
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """An MCP address somewhere else, and its authorization server, by what is in `documents`."""
+
+    documents: dict[str, Any] = {}
+
+    def do_GET(self) -> None:
+        self.answer(200 if self.path in self.documents else 404, self.documents.get(self.path, {}))
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.answer(400, {"error": "invalid_request", "error_description": "Nobody is known here."})
+
+    def answer(self, status: int, body: Any) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    site = http.server.HTTPServer(("127.0.0.1", 0), Elsewhere)
+    thread = threading.Thread(target=site.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{site.server_port}"
+    site.shutdown()
+    thread.join()
+    site.server_close()
+
+
+@pytest.mark.parametrize(
+    ("grants", "code", "words"),
+    [
+        (["authorization_code"], "call.real-issuer", "Send a token of that server with --token"),
+        (["urn:tenantry:person"], "call.not-signed-in", "Nobody is known here."),
+    ],
+)
+def test_a_server_that_knows_no_test_people_is_not_asked_for_one(
+    elsewhere: str, platform: Callable[..., Any], grants: list[str], code: str, words: str
+) -> None:
+    resource = {"resource": f"{elsewhere}/mcp", "authorization_servers": [elsewhere]}
+    server = {"issuer": elsewhere, "token_endpoint": f"{elsewhere}/token", "grant_types_supported": grants}
+    Elsewhere.documents = {
+        "/.well-known/oauth-protected-resource/mcp": resource,
+        "/.well-known/oauth-authorization-server": server,
+    }
+    done = platform("call", f"{elsewhere}/mcp", "tell", "--as", "user-ada")
+    assert done.code == 1
+    assert code in done.err
+    assert words in done.err
+
+
+@pytest.mark.parametrize("found", [None, b"<html>", [], {"authorization_servers": []}])
+def test_an_address_without_sign_in_has_nobody_to_sign_in(
+    elsewhere: str, platform: Callable[..., Any], found: Any
+) -> None:
+    Elsewhere.documents = {} if found is None else {"/.well-known/oauth-protected-resource/mcp": found}
+    assert "call.no-sign-in" in platform("call", f"{elsewhere}/mcp", "tell", "--as", "user-ada").err
+    assert "call.unreachable" in platform("call", "http://localhost:1/mcp", "tell", "--as", "user-ada").err
