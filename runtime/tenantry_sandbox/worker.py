@@ -2,7 +2,8 @@
 
 Started by `tenantry_registry.process_runner` with the socket as an inherited file descriptor. The first frame says how
 to live: `limits` for the process, `kit` folders for the end of sys.path, `bare` to forget the interpreter's own
-site-packages, `warm` to import the kit before a bundle is known, `debug` for a terminal.
+site-packages, `warm` to import the kit before a bundle is known, `debug` for a terminal, `trace` the signal that asks
+where a tool is.
 """
 
 import faulthandler
@@ -17,7 +18,6 @@ from tenantry_sandbox import frames, limits, output
 from tenantry_sandbox.environment import Catcher, Environment
 
 WARM = ("tenantry",)
-LAST_WORDS = 0.2  # seconds before the runner kills: time for a traceback of where the tool was
 
 
 def main(number: int) -> None:
@@ -26,6 +26,7 @@ def main(number: int) -> None:
     sock.set_inheritable(False)
     start = frames.read(sock)
     debug = bool(start.get("debug"))
+    faulthandler.register(start["trace"], file=2)  # the runner asks where a tool is before it kills it
     limits.apply(start.get("limits") or {})
     limits.bind()
     if start.get("bare"):
@@ -42,12 +43,7 @@ def main(number: int) -> None:
     frames.write(sock, json.dumps({"ready": True, "pid": os.getpid(), "warmed": warmed}).encode())
     try:
         while True:
-            event = frames.read(sock)
-            if not debug:
-                faulthandler.dump_traceback_later(max(event["timeout"] - LAST_WORDS, LAST_WORDS), file=2)
-            answered = environment.answer(event)
-            faulthandler.cancel_dump_traceback_later()
-            frames.write(sock, answered)
+            frames.write(sock, environment.answer(frames.read(sock)))
     except frames.Closed:
         pass
     finally:

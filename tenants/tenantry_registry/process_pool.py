@@ -84,10 +84,13 @@ class Pool:
         await asyncio.gather(*self._ends)
 
     def _idle_worker(self, key: str) -> Worker | None:
-        for worker in reversed(self._idle):
+        for worker in [*reversed(self._idle)]:
             if worker.key == key:
                 self._idle.remove(worker)
-                return worker
+                if worker.alive:
+                    return worker
+                self._places[key] -= 1
+                self._end(worker.kill())  # somebody else has, already
         return None
 
     def _keep_place(self, key: str) -> bool:

@@ -24,7 +24,7 @@ from tenantry_registry import kit_folder, runner_wire
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.objects import Kind, Objects
 from tenantry_registry.process_pool import Pool
-from tenantry_registry.process_worker import Launch, Worker
+from tenantry_registry.process_worker import Launch, Unheard, Worker
 from tenantry_registry.runners import Call, Release, SandboxError
 from tenantry_registry.unpacked import Unpacked
 
@@ -124,14 +124,18 @@ class ProcessRunner:
 
         room = {name: int(slot["max_bytes"]) for name, slot in slots.items()}
         seconds = None if self._debug else release.timeout
-        worker = await self._pool.take(_key(release), lambda: self._start(release, folder), self._patience)
-        usable = False
-        try:
-            reply = await worker.ask(encoded, seconds, room, store)
-            usable = self._debug or not worker.strays()
-        finally:
-            self._pool.give_back(worker, usable=usable)
-        return reply
+        while True:
+            worker = await self._pool.take(_key(release), lambda: self._start(release, folder), self._patience)
+            usable, fresh = False, worker.seq == 0
+            try:
+                reply = await worker.ask(encoded, seconds, room, store)
+                usable = self._debug or not worker.strays()
+                return reply
+            except Unheard as error:  # killed while it was idle: the next one may have the call
+                if fresh:
+                    raise error.failure from error
+            finally:
+                self._pool.give_back(worker, usable=usable)
 
     async def _start(self, release: Release, folder: Path) -> Worker:
         worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
@@ -150,6 +154,10 @@ class ProcessRunner:
             worker = await asyncio.shield(spare)  # whoever waits for it may leave; it is there for all
         except SandboxError:
             self._spare = None
+            return None
+        if not worker.alive:
+            self._spare = None if self._spare is spare else self._spare
+            await worker.kill()
             return None
         if self._spare is not spare or top_level(folder) & worker.warmed:
             return None  # another call has taken it meanwhile, or the bundle's own pydantic must win

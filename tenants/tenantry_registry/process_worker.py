@@ -15,12 +15,13 @@ import signal
 import socket
 import struct
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal
 
+from tenantry_registry.process_tree import Tree
 from tenantry_registry.runner_wire import REPLY_BYTES, decode
 from tenantry_registry.runners import SandboxError
 
@@ -32,6 +33,9 @@ START_SECONDS: Final = 20.0  # for an interpreter to come up on a machine that i
 LEAVE_SECONDS: Final = 5.0  # for a worker to end by itself when it is no longer needed
 PROCESSES: Final = 64  # that a call may have beside its worker: a pool of them, but no fork bomb
 WATCH_SECONDS: Final = 0.1  # between two counts: a fork bomb makes some hundred processes meanwhile
+LAST_WORDS: Final = 0.2  # seconds before a late tool is killed: time for a traceback of where it was
+TRACE: Final = signal.SIGUSR2  # asks a worker for that
+BUFFER_BYTES: Final = 1_048_576  # read ahead of what is waited for, at most twice that
 # Runs before anything else in the worker: find the sandbox package, and leave no trace of where it was found.
 BOOT: Final = """
 import sys
@@ -62,28 +66,42 @@ class Launch:
     namespaced: bool = False  # the first process below is the namespace's own init, the worker is its child
 
 
+class Unheard(Exception):
+    """The worker was gone before it had read the whole call, so nothing of it was begun: another worker may have it.
+
+    A process that ends with something unread resets the connection, on Linux; one that has read all closes it."""
+
+    def __init__(self, failure: SandboxError) -> None:
+        super().__init__(failure.code)
+        self.failure = failure
+
+
 @dataclass(eq=False)
 class Worker:
-    """A running worker. `key` is the release it belongs to, as the pool sees it; "" for a spare."""
+    """A running worker. `key` is the release it belongs to, as the pool sees it; "" for a spare. `ended`: why it was
+    ended in the middle of a call, "" where it ended by itself."""
 
     process: asyncio.subprocess.Process
+    tree: Tree
     sock: socket.socket
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
     files: tuple[IO[bytes], ...]
     scratch: str
     launch: Launch
     key: str = ""
     digest: str = ""
     warmed: frozenset[str] = frozenset()
-    used: float = 0.0
     seq: int = 0
     words: tuple[str, str] = ("", "")
-    crowded: bool = False
+    ended: Literal["", "late", "crowded"] = ""
     watch: asyncio.Task[int] = field(init=False)
 
     @classmethod
     async def start(cls, launch: Launch) -> Worker:
         """Start one and wait until it is ready. Raises: SandboxError `sandbox.refused`."""
         ours, theirs = socket.socketpair()
+        reader, writer = await asyncio.open_unix_connection(sock=ours, limit=BUFFER_BYTES)
         files = () if launch.debug else (_nameless_file(), _nameless_file())
         scratch = tempfile.mkdtemp(prefix="worker-", dir=launch.scratch) if launch.scratch else ""
         streams: dict[str, Any] = {}
@@ -102,18 +120,18 @@ class Worker:
                 **streams,
             )
         except OSError as error:
-            ours.close()
+            writer.transport.abort()
             _discard(files, scratch)
             raise SandboxError("sandbox.refused", f"No worker could be started: {error.strerror}.") from error
         finally:
             theirs.close()
-        ours.setblocking(False)
-        worker = cls(process, ours, files, scratch, launch)
+        tree = Tree(process.pid, namespaced=launch.namespaced)
+        worker = cls(process, tree, ours, reader, writer, files, scratch, launch)
         worker.watch = asyncio.ensure_future(process.wait())
         worker.watch.add_done_callback(worker._gone)
         try:
             async with asyncio.timeout(START_SECONDS):
-                await worker._send(REPLY, json.dumps(launch.start).encode())
+                await worker._send(json.dumps({**launch.start, "trace": TRACE}).encode())
                 _, hello = await worker._frame()
                 worker.warmed = frozenset(json.loads(hello)["warmed"])
         except (OSError, EOFError, TimeoutError, ValueError) as error:
@@ -128,58 +146,85 @@ class Worker:
         """Send an encoded event and wait for the reply, at most `seconds`. What it puts into an upload goes to `store`
         as (id, bytes) on the way; `slots` says which there are and what each may hold.
 
-        Raises: SandboxError `sandbox.timeout`, `sandbox.crashed`, `sandbox.too-large`: the worker is of no use then.
+        Raises: Unheard; SandboxError `sandbox.timeout`, `sandbox.crashed`, `sandbox.too-large`: the worker is of no
+        use then.
         """
         self.seq += 1
         data = event[:-1] + b',"seq":%d}' % self.seq
-        guard = None if self.launch.debug else asyncio.ensure_future(self._guard())
+        watch = None if seconds is None else Watch(self, seconds)
+        heard = False
         try:
-            async with asyncio.timeout(seconds):
-                await self._send(REPLY, data)
+            await self._send(data)
+            kind, body = await self._frame()
+            heard = True
+            while kind == PUT:
+                put = json.loads(body)
+                if put["size"] > slots[put["id"]]:
+                    raise ValueError("more than the slot may hold")
+                async with asyncio.timeout_at(watch.end if watch else None):
+                    await store(put["id"], await self.reader.readexactly(put["size"]))
                 kind, body = await self._frame()
-                while kind == PUT:
-                    put = json.loads(body)
-                    if put["size"] > slots[put["id"]]:
-                        raise ValueError("more than the slot may hold")
-                    await store(put["id"], bytes(await self._bytes(put["size"])))
-                    kind, body = await self._frame()
-        except TimeoutError as error:
-            raise self._last_words(
-                "sandbox.timeout",
-                f"The tool did not answer within {seconds or 0:g} seconds and was stopped.",
-                "Do less in one call, or start the work in one call and ask for its result in another.",
-            ) from error
         except (OSError, EOFError, ValueError, KeyError, TypeError, RecursionError) as error:
+            if self.ended == "late" or isinstance(error, TimeoutError):
+                raise self._last_words(
+                    "sandbox.timeout",
+                    f"The tool did not answer within {seconds or 0:g} seconds and was stopped.",
+                    "Do less in one call, or start the work in one call and ask for its result in another.",
+                ) from error
             await self.kill()
-            if self.crowded:
+            if self.ended == "crowded":
                 raise self._last_words(
                     "sandbox.crashed",
                     f"The tool started more than {PROCESSES} processes and was stopped.",
                     "Start fewer at a time.",
                 ) from error
-            raise self._last_words(
+            crashed = self._last_words(
                 "sandbox.crashed",
                 f"The plugin's process ended ({_how(self.process.returncode)}) before it answered.",
                 "Its last words are in the log.",
-            ) from error
+            )
+            if not heard and isinstance(error, (ConnectionResetError, BrokenPipeError)):
+                raise Unheard(crashed) from error
+            raise crashed from error
         finally:
-            if guard is not None:
-                guard.cancel()
+            if watch is not None:
+                watch.cancel()
         reply = decode(body)
         if reply.pop("seq", None) != self.seq:
             raise self._last_words("sandbox.crashed", "The plugin answered a question that was not asked.", "")
         return reply
 
+    @property
+    def alive(self) -> bool:
+        """Whether it could be asked, as far as is known."""
+        return not (self.watch.done() or self.reader.at_eof() or self.reader.exception())
+
     def strays(self) -> bool:
         """Whether anything that it started is still running."""
-        return any(_state(pid) != "Z" for pid in self._below())
+        return self.tree.running()
+
+    def is_crowded(self) -> bool:
+        """Whether it has started more processes than a call may have."""
+        return len([*islice(self.tree.below(), PROCESSES + 1)]) > PROCESSES
+
+    def trace(self) -> None:
+        """Let it write where it is."""
+        with suppress(ProcessLookupError):
+            os.kill(self.tree.worker(), TRACE)
+
+    def end(self, why: Literal["late", "crowded"]) -> None:
+        """Kill it in the middle of a call."""
+        self.ended = why
+        self._slay()
+        self._hang_up()
 
     async def kill(self) -> None:
         """End it and everything that it started, now."""
         self._slay()
         await self.watch
         self.words = (self.said(0), self.said(1))
-        self.sock.close()
+        self.writer.transport.abort()
+        self.tree.close()
         _discard(self.files, self.scratch)
 
     async def leave(self) -> None:
@@ -199,7 +244,7 @@ class Worker:
         return SandboxError(code, message, hint, stdout=self.said(0), stderr=self.said(1))
 
     def _slay(self) -> None:
-        below = [*self._below()] if self.process.returncode is None else []
+        below = [*self.tree.below()] if self.process.returncode is None else []
         for pid in (self.process.pid, *below):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -207,76 +252,55 @@ class Worker:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
-    async def _guard(self) -> None:
-        """Kill a fork bomb while it is small. No limit of the kernel's binds root, nor counts one sandbox alone."""
-        while not self.crowded:
-            await asyncio.sleep(WATCH_SECONDS)
-            if len([*islice(self._below(), PROCESSES + 1)]) > PROCESSES:
-                self.crowded = True
-                self._slay()
-
     def _gone(self, watch: asyncio.Task[int]) -> None:
         """The process has ended; a child of it may still hold the socket, so that no end of file would come."""
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         with suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
 
-    async def _send(self, kind: int, data: bytes) -> None:
-        await asyncio.get_running_loop().sock_sendall(self.sock, HEAD.pack(kind, len(data)) + data)
+    async def _send(self, data: bytes) -> None:
+        self.writer.write(HEAD.pack(REPLY, len(data)) + data)
+        await self.writer.drain()
 
-    async def _frame(self) -> tuple[int, bytearray]:
-        kind, size = HEAD.unpack(await self._bytes(HEAD.size))
+    async def _frame(self) -> tuple[int, bytes]:
+        kind, size = HEAD.unpack(await self.reader.readexactly(HEAD.size))
         if size > REPLY_BYTES:
             raise ValueError("a frame that is larger than any reply may be")
-        return kind, await self._bytes(size)
-
-    async def _bytes(self, size: int) -> bytearray:
-        loop = asyncio.get_running_loop()
-        buffer = bytearray(size)
-        view = memoryview(buffer)
-        while view:
-            got = await loop.sock_recv_into(self.sock, view)
-            if not got:
-                raise EOFError
-            view = view[got:]
-        return buffer
-
-    def _below(self) -> Iterator[int]:
-        """The processes that the worker has started, and theirs. In a namespace, all but its init and the worker."""
-        found = _children(self.process.pid)
-        if self.launch.namespaced:
-            workers = [pid for init in found for pid in _children(init)]
-            yield from workers[1:]  # adopted by the namespace's init
-            found = [child for worker in workers[:1] for child in _children(worker)]
-        for pid in found:
-            yield pid
-            yield from _descendants(pid)
+        return kind, await self.reader.readexactly(size)
 
 
-def _descendants(pid: int) -> Iterator[int]:
-    """All below a process. Without recursion: a chain of forks may be longer than Python's stack is deep."""
-    left = [pid]
-    while left:
-        for child in _children(left.pop()):
-            yield child
-            left.append(child)
+class Watch:
+    """Looks at a call while it runs: ends a fork bomb while it is small, asks a late tool where it is, then ends it."""
 
+    def __init__(self, worker: Worker, seconds: float) -> None:
+        self._worker = worker
+        self._loop = asyncio.get_running_loop()
+        self.end = self._loop.time() + seconds
+        self._asks = self.end - min(LAST_WORDS, seconds / 2)
+        self._asked = False
+        self._timer = self._set()
 
-def _children(pid: int) -> list[int]:
-    """The children of all threads of a process (proc(5), /proc/pid/task/tid/children). None where there is no /proc."""
-    children = b""
-    with suppress(OSError):  # it has ended
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
-                children += file.read()
-    return [*map(int, children.split())]
+    def cancel(self) -> None:
+        """The call is over."""
+        self._timer.cancel()
 
+    def _set(self) -> asyncio.TimerHandle:
+        due = self.end if self._asked else self._asks
+        return self._loop.call_at(min(self._loop.time() + WATCH_SECONDS, due), self._look)
 
-def _state(pid: int) -> str:
-    """One letter of proc(5); "Z" too for a process that is gone."""
-    state = b"Z"
-    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
-        state = file.read().rpartition(b") ")[2][:1]
-    return state.decode()
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now >= self.end:
+            self._worker.end("late")
+        elif self._worker.is_crowded():  # no limit of the kernel's binds root, nor counts one sandbox alone
+            self._worker.end("crowded")
+        else:
+            if now >= self._asks and not self._asked:
+                self._asked = True
+                self._worker.trace()
+            self._timer = self._set()
 
 
 def _discard(files: Iterable[IO[bytes]], scratch: str) -> None:

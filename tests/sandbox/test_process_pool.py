@@ -128,6 +128,7 @@ class Fake:
 
     def __init__(self, key: str) -> None:
         self.key, self.digest, self.ended = key, key, ""
+        self.alive = True
 
     async def leave(self) -> None:
         self.ended = "left"

@@ -1,0 +1,106 @@
+"""The processes that a worker has started, as /proc tells them (proc(5)); none where there is no /proc.
+
+What a worker says of itself counts for nothing, so this is asked after every call: `running` costs a few reads where
+nothing is left, which is nearly always.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+ENOUGH = 64  # bytes: more than the one number that may be there
+FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+
+
+class Tree:
+    """All below the process `root`. `namespaced`: that is the sandbox's own, its child the init of a namespace and the
+    worker the first child of that; init adopts what the worker's children leave behind."""
+
+    def __init__(self, root: int, *, namespaced: bool) -> None:
+        self._root = root
+        self._namespaced = namespaced
+        self._watched: list[tuple[int, bytes]] = []  # folders of threads, and what these may have for children
+
+    def worker(self) -> int:
+        """The interpreter's own process, or the root while there is none."""
+        if not self._namespaced:
+            return self._root
+        return next((pid for init in children(self._root) for pid in children(init)), self._root)
+
+    def below(self) -> Iterator[int]:
+        """Every process that the worker has started, and theirs. In a namespace, all but its init and the worker."""
+        found = children(self._root)
+        if self._namespaced:
+            workers = [pid for init in found for pid in children(init)]
+            yield from workers[1:]  # adopted by the namespace's init
+            found = [child for worker in workers[:1] for child in children(worker)]
+        for pid in found:
+            yield pid
+            yield from descendants(pid)
+
+    def running(self) -> bool:
+        """Whether anything of it is still running."""
+        return not self._childless() and any(state(pid) != "Z" for pid in self.below())
+
+    def close(self) -> None:
+        """Let go of /proc."""
+        for folder, _ in self._watched:
+            os.close(folder)
+        self._watched.clear()
+
+    def _childless(self) -> bool:
+        """Whether nobody has a child that is not a part of the sandbox; False where that can't be told."""
+        try:
+            if not self._watched:
+                worker = self.worker()
+                self._watch(worker, b"")
+                if self._namespaced:
+                    self._watch(children(self._root)[0], b"%d " % worker)
+            return all(_said(folder) == expected for folder, expected in self._watched)
+        except (OSError, IndexError):
+            self.close()
+            return False
+
+    def _watch(self, pid: int, expected: bytes) -> None:
+        self._watched.append((os.open(f"/proc/{pid}/task", FOLDER), expected))
+
+
+def _said(folder: int) -> bytes:
+    """The start of what all threads of a process have for children."""
+    said = b""
+    for thread in os.listdir(folder):
+        file = os.open(f"{thread}/children", os.O_RDONLY, dir_fd=folder)
+        try:
+            said += os.read(file, ENOUGH)
+        finally:
+            os.close(file)
+    return said
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """All below a process. Without recursion: a chain of forks may be longer than Python's stack is deep."""
+    left = [pid]
+    while left:
+        for child in children(left.pop()):
+            yield child
+            left.append(child)
+
+
+def children(pid: int) -> list[int]:
+    """The children of all threads of a process (proc(5), /proc/pid/task/tid/children)."""
+    found = b""
+    with suppress(OSError):  # it has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
+                found += file.read()
+    return [*map(int, found.split())]
+
+
+def state(pid: int) -> str:
+    """One letter of proc(5); "Z" too for a process that is gone."""
+    found = b"Z"
+    with suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        found = file.read().rpartition(b") ")[2][:1]
+    return found.decode()
