@@ -4,6 +4,7 @@ Identity is the release and the environment variables and secrets it was loaded 
 imported, so other values need another environment.
 """
 
+import gc
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -86,6 +87,7 @@ class Environment:
         try:
             if self._server is None:
                 self._server = self._load(event, session)
+                gc.freeze()  # what was imported stays: looking through it for garbage would cost calls milliseconds
                 started = time.perf_counter()
             if describing:
                 part = {"description": self._server.describe()}

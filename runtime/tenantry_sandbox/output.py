@@ -33,7 +33,8 @@ class Output:
         """Forget what was written before, by the import or by a thread of an earlier call."""
         self._flush()
         for number in STREAMS.values():
-            os.ftruncate(number, 0)
+            if os.fstat(number).st_size:
+                os.ftruncate(number, 0)
             os.lseek(number, 0, os.SEEK_SET)
 
     def end(self, secrets: Mapping[str, str]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from tenantry_sandbox import PROTOCOL
 from tenantry_sandbox.session import Session
 
 REPLY_BYTES = 6_291_556  # of a synchronous invocation's response (AWS: Lambda quotas); measured as Lambda encodes it
+JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 BESIDE_OVERFLOW = ("stdout", "stderr", "truncated", "ms", "cold", "seq")
 
 
@@ -15,7 +16,7 @@ def encode(reply: dict[str, Any]) -> bytes:
 
     Raises: TypeError, ValueError for what JSON cannot say.
     """
-    return json.dumps(reply, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+    return JSON.encode(reply).encode("utf-8", "replace")
 
 
 def fit(reply: dict[str, Any], session: Session) -> bytes:

@@ -13,11 +13,12 @@ import json
 import os
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from tenantry_registry import bubblewrap as walls
 from tenantry_registry import kit_folder, runner_wire
@@ -32,6 +33,7 @@ WORKERS: Final = 8  # processes at a time; an idle one with the kit in it holds 
 PER_RELEASE: Final = 4  # so that one busy plugin leaves room for others
 QUEUE_SECONDS: Final = 3.5  # a tool may take 25 of the 29 seconds that API Gateway allows; the rest is for waiting
 STAYS_HERE: Final = ("key", "url", "fields")  # of an upload slot: a worker hands its bytes back to the runner
+KNOWN: Final = 64  # releases of which the unchanging part of a call is kept
 PROBE_SECONDS: Final = 10.0  # for an interpreter to say where it lies
 LIMITS: Final = {  # of one worker; see tenantry_sandbox.limits
     "memory": 2 * 1024**3,  # address space; a Lambda function of 512 MB maps about that much
@@ -40,6 +42,13 @@ LIMITS: Final = {  # of one worker; see tenantry_sandbox.limits
     "core": 0,
 }
 PLAIN_ENVIRON: Final = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC"}
+
+
+class Known(NamedTuple):
+    """`key`: what a worker is bound to; `base`: the part of every event that does not change."""
+
+    key: str
+    base: bytes
 
 
 class ProcessRunner:
@@ -78,6 +87,7 @@ class ProcessRunner:
         self._bubblewrap = walls.usable() if bubblewrap is None else bubblewrap
         self._limits = {} if debug else limits
         self._patience = None if debug else patience
+        self._releases: OrderedDict[tuple[Any, ...], Known] = OrderedDict()
         self._unpacked = Unpacked(objects, folder / "bundles")
         self._pool = Pool(workers=workers, per_release=1 if debug else per_release)
         self._keeps_spare = spare and not debug
@@ -113,11 +123,10 @@ class ProcessRunner:
         await self._pool.aclose()
 
     async def _run(self, release: Release, verb: str, call: Call | None) -> dict[str, Any]:
-        folder = await self._unpacked.get(release)
-        event = runner_wire.event(release, verb, call, {"folder": str(folder)})
+        known = self._known(release)
         slots: dict[str, Mapping[str, Any]] = {slot["id"]: slot for slot in call.uploads} if call else {}
-        event["uploads"] = [{k: v for k, v in slot.items() if k not in STAYS_HERE} for slot in slots.values()]
-        encoded = runner_wire.encode(event)
+        uploads = [{k: v for k, v in slot.items() if k not in STAYS_HERE} for slot in slots.values()]
+        encoded = runner_wire.encode({**runner_wire.of_call(verb, call), "uploads": uploads}, known.base)
 
         async def store(slot: str, data: bytes) -> None:
             await self._objects.put_once(slots[slot]["key"], data, Kind())
@@ -125,7 +134,7 @@ class ProcessRunner:
         room = {name: int(slot["max_bytes"]) for name, slot in slots.items()}
         seconds = None if self._debug else release.timeout
         while True:
-            worker = await self._pool.take(_key(release), lambda: self._start(release, folder), self._patience)
+            worker = await self._pool.take(known.key, lambda: self._start(release, known.key), self._patience)
             usable, fresh = False, worker.seq == 0
             try:
                 reply = await worker.ask(encoded, seconds, room, store)
@@ -137,9 +146,23 @@ class ProcessRunner:
             finally:
                 self._pool.give_back(worker, usable=usable)
 
-    async def _start(self, release: Release, folder: Path) -> Worker:
+    def _known(self, release: Release) -> Known:
+        """What is the same for all calls of a release, made once."""
+        env, secrets = tuple(release.env.items()), tuple(release.secrets.items())
+        same = (release.name, release.digest, release.entrypoint, release.egress, release.timeout, env, secrets)
+        known = self._releases.get(same)
+        if known is None:
+            folder = str(self._unpacked.place(release))
+            base = runner_wire.encode(runner_wire.of_release(release, {"folder": folder}))
+            known = self._releases[same] = Known(_key(release), base)
+            if len(self._releases) > KNOWN:
+                self._releases.popitem(last=False)
+        return known
+
+    async def _start(self, release: Release, key: str) -> Worker:
+        folder = await self._unpacked.get(release)
         worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
-        worker.key, worker.digest = _key(release), release.digest
+        worker.key, worker.digest = key, release.digest
         self._unpacked.sweep({release.digest, *self._pool.digests})
         if self._keeps_spare and not self.isolated and self._spare is None:
             self._spare = asyncio.ensure_future(Worker.start(self._launch(None, folder)))

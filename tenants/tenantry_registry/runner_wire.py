@@ -19,14 +19,19 @@ EVENT_BYTES: Final = 6_291_556  # of a synchronous invocation's request and of i
 REPLY_BYTES: Final = EVENT_BYTES
 OUTCOMES: Final = frozenset(("description", "result", "input_required", "protocol_error", "error", "overflow"))
 CALL: Final = tuple(field.name for field in fields(Call) if field.name != "uploads")
+JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 SECRETS_ROUNDS: Final = 20_000  # of PBKDF2 in `fingerprint`: it is seen in AWS's logs, secrets may be guessable
 
 
 def event(release: Release, verb: str, call: Call | None, bundle: Mapping[str, str]) -> dict[str, Any]:
     """The event for `verb`, without its uploads: those differ by runner."""
-    made: dict[str, Any] = {
+    return {**of_release(release, bundle), **of_call(verb, call)}
+
+
+def of_release(release: Release, bundle: Mapping[str, str]) -> dict[str, Any]:
+    """The part of an event that is the same for all calls of a release."""
+    return {
         "protocol": PROTOCOL,
-        "verb": verb,
         "tenant": release.name.tenant,
         "plugin": release.name.plugin,
         "digest": release.digest,
@@ -36,14 +41,18 @@ def event(release: Release, verb: str, call: Call | None, bundle: Mapping[str, s
         "secrets": dict(release.secrets),
         "timeout": release.timeout,
     }
-    if call is not None:
-        made["call"] = {name: getattr(call, name) for name in CALL}
-    return made
 
 
-def encode(event: Mapping[str, Any]) -> bytes:
-    """The event as JSON. Raises: PlatformError `sandbox.too-large`."""
-    data = json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+def of_call(verb: str, call: Call | None) -> dict[str, Any]:
+    """The part that is not."""
+    return {"verb": verb} if call is None else {"verb": verb, "call": {name: getattr(call, name) for name in CALL}}
+
+
+def encode(event: Mapping[str, Any], base: bytes = b"") -> bytes:
+    """The event as JSON; `base` is a part of it that is encoded already. Raises: PlatformError `sandbox.too-large`."""
+    data = JSON.encode(event).encode("utf-8", "replace")
+    if base:
+        data = base[:-1] + b"," + data[1:]
     if len(data) > EVENT_BYTES:
         raise PlatformError(
             "sandbox.too-large",

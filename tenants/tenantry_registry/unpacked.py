@@ -25,9 +25,13 @@ class Unpacked:
         self._folder = folder
         self._locks: dict[str, asyncio.Lock] = {}
 
+    def place(self, release: Release) -> Path:
+        """Where the release's files are, once they were asked for."""
+        return self._folder / release.digest
+
     async def get(self, release: Release) -> Path:
         """The release's files. Raises: PlatformError `sandbox.refused`, `bundle.*`; StorageDown."""
-        place = self._folder / release.digest
+        place = self.place(release)
         async with self._locks.setdefault(release.digest, asyncio.Lock()):
             if not place.exists():
                 stored = await self._objects.get(release.bundle)
