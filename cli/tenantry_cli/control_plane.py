@@ -22,6 +22,7 @@ from tenantry_registry.objects import Objects
 from tenantry_registry.runners import Runner
 from tenantry_registry.secrets import Drawer, KeyFileCipher, Reader
 from tenantry_registry.tokens import Tokens
+from tenantry_registry.turnstile_sqlite import SqliteTurnstile
 from tenantry_registry.usage_sqlite import SqliteUsage
 
 PREFIX = "/api"
@@ -56,7 +57,8 @@ class Books:
         reader = Reader(objects, self.cipher, seconds=0.0)
         # A tenant names its authorization server: without trust it must not lead to this machine's own ports.
         door = Door(Issuers(on_this_machine if self.trusting else over_the_network), reader.read)
-        return {"secrets": reader.read, "limiter": self.limiter, "usage": self.usage, "authenticate": door}
+        turnstile = SqliteTurnstile(self.limiter, self.usage)
+        return {"secrets": reader.read, "limiter": self.limiter, "turnstile": turnstile, "authenticate": door}
 
     def close(self) -> None:
         self.usage.close()

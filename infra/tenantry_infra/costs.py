@@ -54,6 +54,7 @@ CALLS: Final = 0.4  # of the requests are tool calls; the rest are answered from
 TOOL_SECONDS: Final = 0.3
 READS: Final = 1.2  # of S3: the pointer is believed for two seconds, releases stay in memory
 WRITES: Final = 0.1  # state, files, pending calls
+COUNTS: Final = 2  # of a tool call in DynamoDB: one write going in, one going out (turnstile_dynamodb.py)
 ANSWER_GB: Final = 20e3 / 1e9
 LOG_GB: Final = 600 / 1e9
 NEW_ENVIRONMENTS: Final = 0.02  # of the tool calls; docs/scale.md has the simulation
@@ -70,7 +71,7 @@ class Item:
     of: str = REMEMBERED
 
 
-def month(stage: Stage, requests: float, *, tables: int = 2, keys: int = 3, secrets: int = 2) -> list[Item]:
+def month(stage: Stage, requests: float, *, keys: int = 3, secrets: int = 2) -> list[Item]:
     """A month's bill of `stage` at `requests` MCP requests a month."""
     price = PRICES
     memory = {**MEMORY, **stage.memory}
@@ -93,7 +94,7 @@ def month(stage: Stage, requests: float, *, tables: int = 2, keys: int = 3, secr
         Item("Lambda new isolated environments", times(calls * NEW_ENVIRONMENTS, "lambda_tenant_environment")),
         Item("S3 requests", _sum(times(requests * READS, "s3_get_million", MILLION),
                                  times(requests * WRITES, "s3_put_million", MILLION))),
-        Item("DynamoDB", times(requests * tables, "dynamodb_write_million", MILLION)),
+        Item("DynamoDB", times(calls * COUNTS, "dynamodb_write_million", MILLION)),
         Item("Logs", times(requests * LOG_GB, "logs_gb")),
         Item("KMS keys", times(keys, "kms_key_month"), fixed=True),
         Item("Secrets", times(secrets, "secret_month"), fixed=True),

@@ -20,8 +20,7 @@ READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject",)
 REMOVE: Final = ("s3:DeleteObject",)
 ERASE: Final = ("s3:DeleteObject", "s3:DeleteObjectVersion")
-COUNT: Final = ("dynamodb:UpdateItem", "dynamodb:PutItem")
-ADD: Final = ("dynamodb:UpdateItem",)
+COUNT: Final = ("dynamodb:UpdateItem",)
 READ_AND_FORGET: Final = ("dynamodb:Query", "dynamodb:DeleteItem")
 
 
@@ -68,7 +67,7 @@ PERMISSIONS: Final[Mapping[str, Permission]] = {
             REMOVE: ("pending", "files"),
         },
         lists=("files",),
-        tables={"limits": COUNT, "usage": ADD},
+        tables={"limits": COUNT, "usage": COUNT},
         secrets_key=("kms:Decrypt",),
         invokes=SANDBOXES,
     ),

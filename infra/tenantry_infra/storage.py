@@ -2,7 +2,7 @@
 
 One bucket holds all bytes (versioned, encrypted, TLS only, public to nobody), encrypted under the data key but for
 `secrets/`, which a policy of the bucket keeps under a key of its own: control may write there and can't read, because
-it has no right to decrypt with that key. Two tables count: `limits` (buckets of tokens, calls in flight) and `usage`.
+it has no right to decrypt with that key. Two tables count: `usage` (calls, going in and out) and `limits` (files).
 """
 
 from __future__ import annotations

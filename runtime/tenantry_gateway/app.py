@@ -35,7 +35,7 @@ from tenantry_gateway.wellknown import Pages
 
 if TYPE_CHECKING:
     from tenantry_registry.limits import Limiter
-    from tenantry_registry.usage import Usage
+    from tenantry_registry.turnstile import Turnstile
 
 
 async def no_secrets(name: Name, wanted: Sequence[str], /, *, preview: bool = False) -> Mapping[str, str]:
@@ -52,7 +52,7 @@ def create_app(
     authenticate: Authenticate | None = None,
     secrets: SecretsOf = no_secrets,
     limiter: Limiter | None = None,
-    usage: Usage | None = None,
+    turnstile: Turnstile | None = None,
     log: Callable[..., None] | None = None,
 ) -> FastAPI:
     """The gateway as an ASGI app. `mode` overrides the settings'; `authenticate` the sign-in by plugins' own
@@ -67,10 +67,10 @@ def create_app(
     links = Links(objects)
     write = log or Log()
     meter = None
-    if limiter and usage:
+    if limiter and turnstile:
         from tenantry_gateway.meter import Meter, Plans
 
-        meter = Meter(Plans(objects), limiter, usage, log=write)
+        meter = Meter(Plans(objects), limiter, turnstile, log=write)
     desk = Desk(
         objects=objects,
         runner=runner,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.names import Name
 
 from tenantry_gateway import clients, pending, wire
 from tenantry_gateway.calls import pass_on
@@ -64,7 +66,8 @@ async def get(desk: Desk, request: Request, site: Site) -> Response | None:
     edition = await desk.shelf.edition(site)
     user = await desk.authenticate(request, site, edition)
     turn = Turn(Message("", {}), request, site, edition, clients.Client(), user)
-    reply = await pending.resume(desk, turn, request.headers["last-event-id"])
+    async with seated(desk, site.name) as desk:
+        reply = await pending.resume(desk, turn, request.headers["last-event-id"])
     return _events(reply, None) if reply is not None else None
 
 
@@ -78,9 +81,10 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
             handler = pass_on  # an extension of its own, perhaps
         if handler is None:
             raise Refusal(METHOD_NOT_FOUND, f"There is no method {turn.message.method[:80]!r} at this revision.")
-        reply = await handler(desk, turn)
-        facts = reply.facts
-        await _count(desk, turn, reply)
+        async with seated(desk, turn.site.name) as desk:
+            reply = await handler(desk, turn)
+            facts = reply.facts
+            _count(desk, turn, reply)
         return reply
     except PlatformError as error:
         facts = {"code": error.code}
@@ -92,15 +96,31 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
         _log(desk, turn, facts, time.perf_counter() - began)
 
 
-async def _count(desk: Desk, turn: Turn, reply: Reply) -> None:
-    """Add what ran tenant code to its tenant's usage."""
-    facts = reply.facts
-    ran = "tool_ms" in facts or str(facts.get("code", "")).startswith("sandbox.")
-    if desk.meter is None or not ran or turn.message.method not in METERED:
+@asynccontextmanager
+async def seated(desk: Desk, name: Name) -> AsyncIterator[Desk]:
+    """A desk with a seat for one message, which is left at the end, whatever that is."""
+    if desk.meter is None:
+        yield desk
         return
-    tool, size = turn.message.params.get("name", ""), len(reply.result or b"")
-    ms = facts.get("tool_ms") or 0.0
-    await desk.meter.used(turn.site.name, str(tool), failed="code" in facts, ms=ms, size=size)
+    seat = desk.meter.seat(name)
+    try:
+        yield desk._replace(seat=seat)
+    finally:
+        await seat.leave()
+
+
+def _count(desk: Desk, turn: Turn, reply: Reply) -> None:
+    """What ran tenant code adds to its tenant's usage, under the name that its release has for it.
+
+    A hosted server may be asked for any name; those nobody listed count together, so that no client makes rows."""
+    facts, message = reply.facts, turn.message
+    ran = "tool_ms" in facts or str(facts.get("code", "")).startswith("sandbox.")
+    if desk.seat is None or not ran or message.method not in METERED:
+        return
+    name = message.params.get("name")
+    listed = isinstance(name, str) and (name in turn.edition.tools or name in turn.edition.prompts)
+    ms, size = facts.get("tool_ms") or 0.0, len(reply.result or b"")
+    desk.seat.used(str(name) if listed else "", failed="code" in facts, ms=ms, size=size)
 
 
 async def _batch(

@@ -1,4 +1,9 @@
-"""How many calls of one tenant run at once: a tool of 25 seconds must not take everybody's concurrency."""
+"""How many calls of one tenant run at once in this process: a slow tool must not take everybody's workers.
+
+Not the plan's limit, which holds over all processes and is counted by the turnstile (meter.py), but the process's own:
+it holds for tenants that have no plan, and while the counters do not answer. It costs a look into a dictionary. On
+Lambda a process has one call at a time, and this refuses nobody.
+"""
 
 from __future__ import annotations
 

@@ -1,33 +1,33 @@
 """What a tenant may use and what it used: rates and calls in flight by its plan, usage by tool and day.
 
-Only what runs tenant code is counted: lists and reads cost next to nothing. Who may not go on is told when to try
+Only what runs tenant code is counted: lists and reads cost next to nothing. It costs one write before the call, made
+while what the call needs is read (work.py), and one when its answer is ready. Who may not go on is told when to try
 again. Where the counters themselves do not answer, calls go on uncounted: a limit protects the service, and must not
 be what takes it down.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError, StorageDown
-from tenantry_registry.limits import Limiter, Rate, admit
+from tenantry_registry.limits import Limiter, Rate
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.plans import Plan
 from tenantry_registry.tenants import Tenants
-from tenantry_registry.usage import Usage
+from tenantry_registry.turnstile import FLIGHT, TENANT, Entry, Pass, Turnstile, Work
 
 PLAN_SECONDS: Final = 60.0  # a changed plan holds after so long
 PLANS_KEPT: Final = 1_024  # tenants whose plan is remembered
-SLOT_SECONDS: Final = (
-    30.0  # of a call in flight: a tool's 25 and what is around it; a function that died frees its slot
-)
+SLOT_SECONDS: Final = 30.0  # of a call in flight: a tool's 25 and what is around it; a dead function's slot is freed
+SUBJECT_BYTES: Final = 12  # of the hash by which a user is counted: among a plugin's millions no two share one
 
 
 class Plans:
@@ -58,51 +58,22 @@ class Plans:
 class Meter:
     """Admits calls and adds up what they used. `log` is told when counting failed."""
 
-    def __init__(self, plans: Plans, limiter: Limiter, usage: Usage, *, log: Callable[..., None]) -> None:
-        self._plans, self._limiter, self._usage, self._log = plans, limiter, usage, log
+    def __init__(self, plans: Plans, limiter: Limiter, turnstile: Turnstile, *, log: Callable[..., None]) -> None:
+        self.plans, self._limiter, self.turnstile, self._log = plans, limiter, turnstile, log
 
-    @asynccontextmanager
-    async def admitted(self, name: Name, who: str, own: Mapping[str, Any]) -> AsyncIterator[None]:
-        """One call while the block runs. `who` is a user or an openai/subject (""), `own` the author's limits.
+    def seat(self, name: Name) -> Seat:
+        """A way through for one message to plugin `name`."""
+        return Seat(self, name)
 
-        Raises: PlatformError `limit.rate`, `tenant.busy`.
-        """
-        plan = await self._plans.of(name.tenant)
-        if plan is None:
-            yield
-            return
-        slot: str | None = ""
-        try:
-            refused = await admit(self._limiter, _rates(plan, name, who, own))
-            if refused is None:
-                slot = await self._limiter.enter(f"tenant/{name.tenant}", plan.in_flight, SLOT_SECONDS)
-        except StorageDown as error:
-            self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
-            refused = None
-        if refused is not None:
-            seconds = max(1, math.ceil(refused.wait))
-            raise PlatformError("limit.rate", "Too many calls.", f"Try again in {seconds} s.")
-        if slot is None:
-            raise PlatformError(
-                "tenant.busy",
-                f"{plan.in_flight} calls of this tenant are running already.",
-                "Try again in a few seconds.",
-            )
-        try:
-            yield
-        finally:
-            if slot:
-                try:
-                    await self._limiter.leave(f"tenant/{name.tenant}", slot)
-                except StorageDown as error:  # the slot's lease ends by itself
-                    self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
+    def fault(self, name: Name, error: StorageDown) -> None:
+        self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
 
     async def room(self, name: Name, size: int) -> None:
         """Room for a file of `size` bytes, which lives for its plan's days. Raises: PlatformError `file.quota`.
 
         The bucket holds the plan's bytes and refills in the time that files live: at no moment is more than that kept.
         """
-        plan = await self._plans.of(name.tenant)
+        plan = await self.plans.of(name.tenant)
         if plan is None:
             return
         life = plan.file_days * 86_400
@@ -110,7 +81,7 @@ class Meter:
         try:
             wait = await self._limiter.take(f"files/{name}", rate, amount=size)
         except StorageDown as error:
-            self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
+            self.fault(name, error)
             return
         if wait:
             raise PlatformError(
@@ -119,12 +90,52 @@ class Meter:
                 f"They go by themselves after {plan.file_days} days.",
             )
 
-    async def used(self, name: Name, tool: str, *, failed: bool, ms: float, size: int) -> None:
-        """Add a call to the day's usage. Never raises: a call that was made is answered."""
+
+class Seat:
+    """One message's way through the turnstile: asked to be admitted when it runs tenant code, left in any case."""
+
+    def __init__(self, meter: Meter, name: Name) -> None:
+        self._meter, self._name = meter, name
+        self._passed: Pass | None = None
+        self._work: Work | None = None
+
+    async def admit(self, who: str, own: Mapping[str, Any]) -> None:
+        """`who` is a user or an openai/subject (""), `own` the author's limits.
+
+        Raises: PlatformError `limit.rate`, `tenant.busy`.
+        """
+        plan = await self._meter.plans.of(self._name.tenant)
+        if plan is None:
+            return
+        entry = Entry(self._name, _rates(plan, self._name, who, own), plan.in_flight, SLOT_SECONDS)
         try:
-            await self._usage.add(name, tool, errors=int(failed), ms=round(ms), bytes=size)
+            answer = await self._meter.turnstile.enter(entry)
         except StorageDown as error:
-            self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
+            self._meter.fault(self._name, error)
+            return
+        if isinstance(answer, Pass):
+            self._passed = answer
+            return
+        if answer.key == FLIGHT:
+            raise PlatformError(
+                "tenant.busy",
+                f"{plan.in_flight} calls of this tenant are running already.",
+                "Try again in a few seconds.",
+            )
+        raise PlatformError("limit.rate", "Too many calls.", f"Try again in {max(1, math.ceil(answer.wait))} s.")
+
+    def used(self, tool: str, *, failed: bool, ms: float, size: int) -> None:
+        """What it used, for the day's usage."""
+        self._work = Work(tool, int(failed), round(ms), size)
+
+    async def leave(self) -> None:
+        """Give the slot back and count. Never raises: a call that was made is answered."""
+        if self._passed is None and self._work is None:
+            return
+        try:
+            await self._meter.turnstile.leave(self._name, self._passed, self._work)
+        except StorageDown as error:  # the slot's lease ends by itself
+            self._meter.fault(self._name, error)
 
 
 def _rates(plan: Plan, name: Name, who: str, own: Mapping[str, Any]) -> dict[str, Rate]:
@@ -135,10 +146,11 @@ def _rates(plan: Plan, name: Name, who: str, own: Mapping[str, Any]) -> dict[str
         return Rate(stricter, plan.burst)
 
     rates = {
-        f"tenant/{name.tenant}": Rate(plan.tenant_rate, plan.burst),
-        f"plugin/{name}": rate(plan.plugin_rate, own.get("calls_per_minute")),
+        TENANT: Rate(plan.tenant_rate, plan.burst),
+        f"plugin#{name.plugin}": rate(plan.plugin_rate, own.get("calls_per_minute")),
     }
     if who:
-        key = hashlib.sha256(who.encode("utf-8", "replace")).hexdigest()[:32]
-        rates[f"subject/{name}/{key}"] = rate(plan.subject_rate, own.get("calls_per_minute_per_user"))
+        digest = hashlib.sha256(who.encode("utf-8", "replace")).digest()[:SUBJECT_BYTES]
+        key = base64.urlsafe_b64encode(digest).decode()
+        rates[f"subject#{name.plugin}#{key}"] = rate(plan.subject_rate, own.get("calls_per_minute_per_user"))
     return rates

@@ -49,11 +49,12 @@ def counters(settings: GatewaySettings) -> dict[str, Any]:
         return {}
     from tenantry_registry.dynamodb import Table
     from tenantry_registry.limits_dynamodb import DynamoLimiter
-    from tenantry_registry.usage_dynamodb import DynamoUsage
+    from tenantry_registry.turnstile_dynamodb import DynamoTurnstile
 
+    limiter = DynamoLimiter(Table(settings.limits_table, region=settings.region))
     return {
-        "limiter": DynamoLimiter(Table(settings.limits_table, region=settings.region)),
-        "usage": DynamoUsage(Table(settings.usage_table, region=settings.region)),
+        "limiter": limiter,
+        "turnstile": DynamoTurnstile(Table(settings.usage_table, region=settings.region), limiter),
     }
 
 

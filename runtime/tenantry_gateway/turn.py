@@ -21,7 +21,7 @@ from tenantry_gateway.wire import Message
 if TYPE_CHECKING:
     from tenantry_gateway.attachments import Attachments
     from tenantry_gateway.flights import Flights
-    from tenantry_gateway.meter import Meter
+    from tenantry_gateway.meter import Meter, Seat
     from tenantry_gateway.reads import Answers
 
 
@@ -63,6 +63,7 @@ class Desk(NamedTuple):
     authenticate: Authenticate
     secrets: SecretsOf
     meter: Meter | None = None  # counts nothing on a machine without a control plane
+    seat: Seat | None = None  # of the message that is being answered, where calls are counted
 
 
 class Turn(NamedTuple):

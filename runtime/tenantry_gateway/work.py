@@ -58,11 +58,7 @@ async def run(desk: Desk, work: Work) -> Done:
     """Run it. Raises: Refusal, for a JSON-RPC error."""
     try:
         with desk.flights.flight(work.site.name.tenant):
-            if desk.meter is None:
-                return await _attempts(desk, work)
-            own = work.edition.manifest.limits
-            async with desk.meter.admitted(work.site.name, _who(work), own):
-                return await _attempts(desk, work)
+            return await _attempts(desk, work)
     except PlatformError as error:
         if error.code in BUSY and work.method != "tools/call":
             raise Refusal(
@@ -75,9 +71,10 @@ async def run(desk: Desk, work: Work) -> Done:
 
 
 async def _attempts(desk: Desk, work: Work) -> Done:
-    release = await _release(desk, work)
-    for _ in range(ATTEMPTS):
-        shared, state = await _documents(desk, work)
+    release, (shared, state) = await _admitted(desk, work)
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            shared, state = await _documents(desk, work)
         count = 1 + (SLOTS if work.edition.manifest.uses_files else 0)  # one for a reply that is too large
         slots = desk.attachments.slots(work.site.name, work.user, count)
         call = Call(
@@ -110,6 +107,23 @@ async def _attempts(desk: Desk, work: Work) -> Done:
         links = await desk.attachments.keep(work.site, slots, reply["files"])
         return _read(work, reply, release.secrets)._replace(links=links)
     raise contended()
+
+
+async def _admitted(desk: Desk, work: Work) -> tuple[Release, tuple[Document, Document | None]]:
+    """What the call needs, read while its tenant's limits are asked whether it may run.
+
+    Raises: PlatformError `limit.rate`, `tenant.busy`, before anything else; as the reading."""
+    if desk.seat is None:
+        return await _release(desk, work), await _documents(desk, work)
+    needs = asyncio.gather(_release(desk, work), _documents(desk, work))
+    try:
+        await desk.seat.admit(_who(work), work.edition.manifest.limits)
+    except BaseException:
+        needs.cancel()
+        await asyncio.gather(needs, return_exceptions=True)  # how that ended is nobody's business any more
+        raise
+    release, documents_read = await needs
+    return release, documents_read
 
 
 async def _ask(desk: Desk, release: Release, call: Call) -> dict[str, Any]:

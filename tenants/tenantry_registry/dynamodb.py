@@ -1,7 +1,7 @@
-"""One DynamoDB table, by boto3: items under `pk` and `sk`, forgotten at `expires` (seconds since the epoch).
+"""One DynamoDB table, by botocore: items under `pk` and `sk`, forgotten at `expires` (seconds since the epoch).
 
-boto3 is imported and connected at the first use: nothing of it exists before a snapshot, and who needs no table does
-not pay for it. Calls run in threads, since boto3 blocks.
+botocore is imported and connected at the first use: nothing of it exists before a snapshot, and who needs no table does
+not pay for it. Calls run in threads, since botocore blocks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Missed(Exception):
 
 
 class Table:
-    """The table `name`. `endpoint` for anything that is not AWS itself; credentials are boto3's own.
+    """The table `name`. `endpoint` for anything that is not AWS itself; credentials are botocore's own.
 
     `patience`: seconds that one attempt may take.
     """
@@ -37,12 +37,13 @@ class Table:
         self._lock = threading.Lock()
         self._client: Any = None
 
-    async def update(self, pk: str, sk: str, expression: str, values: Mapping[str, Any], **more: Any) -> None:
-        """UpdateItem. `values` of the expression, by name, are whole numbers or strings; `more` is boto3's own.
+    async def update(self, pk: str, sk: str, expression: str, values: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """UpdateItem. `values` of the expression, by name, are whole numbers, strings or sets of strings; `more` is
+        botocore's own. Returns the attributes that its `ReturnValues` asks for.
 
         Raises: Missed; StorageDown."""
         typed = {f":{name}": _typed(value) for name, value in values.items()}
-        await self.call(
+        answer = await self.call(
             "update_item",
             Key={"pk": {"S": pk}, "sk": {"S": sk}},
             UpdateExpression=expression,
@@ -50,9 +51,11 @@ class Table:
             **({"ExpressionAttributeValues": typed} if typed else {}),
             **more,
         )
+        attributes: dict[str, Any] = answer.get("Attributes", {})
+        return attributes
 
     async def call(self, verb: str, **arguments: Any) -> Any:
-        """One call of boto3's client on this table. Raises: Missed; StorageDown."""
+        """One call of botocore's client on this table. Raises: Missed; StorageDown."""
         return await asyncio.to_thread(self._call, verb, arguments)
 
     def _call(self, verb: str, arguments: dict[str, Any]) -> Any:
@@ -71,10 +74,10 @@ class Table:
     def _connected(self) -> Any:
         with self._lock:
             if self._client is None:
-                import boto3
                 from botocore.config import Config
+                from botocore.session import get_session
 
-                self._client = boto3.client(
+                self._client = get_session().create_client(
                     "dynamodb",
                     region_name=self._region,
                     endpoint_url=self._endpoint,
@@ -94,5 +97,7 @@ class Table:
                 self._client = None
 
 
-def _typed(value: Any) -> dict[str, str]:
+def _typed(value: Any) -> dict[str, Any]:
+    if isinstance(value, set):
+        return {"SS": sorted(value)}
     return {"N": str(value)} if isinstance(value, int) else {"S": value}

@@ -1,16 +1,14 @@
-"""The port that counts: how often something may happen, and how much of it at once.
+"""The port that counts how often something may happen.
 
 Rates are token buckets, kept as one number a key: the moment at which the bucket would be full again (GCRA). Taking is
-one conditional write, so a limit holds exactly, however many processes take from it. Calls in flight are slots with a
-lease: one that is not given back (its function died) is free again when the lease is over.
+one conditional write, so a limit holds exactly, however many processes take from it. What a call takes on its way in,
+from several buckets at once, goes through turnstile.py.
 
 Adapters: `limits_dynamodb.DynamoLimiter` and `limits_sqlite.SqliteLimiter`; one suite of tests runs against both.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -43,7 +41,7 @@ class Refused:
 
 
 class Limiter(Protocol):
-    """Counts under keys such as `tenant/acme`. A verb that can't raises StorageDown; its caller decides what then."""
+    """Counts under keys such as `files/acme/zoo`. A verb that can't raises StorageDown; its caller says what then."""
 
     async def take(self, key: str, rate: Rate, amount: float = 1.0) -> float:
         """Take from the bucket. 0.0 when that was allowed, else the seconds after which it would be; nothing is taken
@@ -53,25 +51,3 @@ class Limiter(Protocol):
     async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
         """Undo a `take`."""
         ...
-
-    async def enter(self, key: str, most: int, seconds: float) -> str | None:
-        """Begin something of which `most` may run at once, for at most `seconds`. A slot to `leave`, or None."""
-        ...
-
-    async def leave(self, key: str, slot: str) -> None:
-        """End it; a slot that is over already may be left, too."""
-        ...
-
-
-async def admit(limiter: Limiter, limits: Mapping[str, Rate]) -> Refused | None:
-    """Take one from each of `limits`, all or none. What was refused (the longest wait), or None.
-
-    Raises: StorageDown.
-    """
-    waits = await asyncio.gather(*(limiter.take(key, rate) for key, rate in limits.items()))
-    wait, key = max(zip(waits, limits, strict=True), default=(0.0, ""))
-    if not wait:
-        return None
-    taken = [key for key, waited in zip(limits, waits, strict=True) if not waited]
-    await asyncio.gather(*(limiter.give_back(other, limits[other]) for other in taken))
-    return Refused(key, wait)

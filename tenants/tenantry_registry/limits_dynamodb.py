@@ -1,11 +1,10 @@
 """Limits counted in a DynamoDB table, whose conditional writes are one after the other for each item.
 
-A bucket is `{pk: key, sk: "bucket", full}`; the slots of a key are a map in `{pk: key, sk: "slots", slots}`.
+A bucket is `{pk: key, sk: "bucket", full}`. Those of a tenant's calls are in turnstile_dynamodb.py's items.
 """
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
 
@@ -68,56 +67,6 @@ class DynamoLimiter:
             )
         except Missed:
             return  # forgotten, and so full
-
-    async def enter(self, key: str, most: int, seconds: float) -> str | None:
-        slot = "s" + secrets.token_hex(8)
-        for _ in range(ROUNDS):
-            now = round(self._now() * MICRO)
-            try:
-                await self._table.update(
-                    key,
-                    "slots",
-                    "SET #slots.#slot = :until, #expires = :expires",
-                    {"until": now + round(seconds * MICRO), "expires": self._expires(seconds), "most": most},
-                    ConditionExpression="attribute_exists(#slots) AND size(#slots) < :most",
-                    ExpressionAttributeNames={"#slots": "slots", "#slot": slot, "#expires": "expires"},
-                )
-                return slot
-            except Missed as missed:
-                item = missed.item
-            if item is None:
-                await self._begin(key)
-                continue
-            over = [name for name, until in item["slots"]["M"].items() if int(until["N"]) <= now]
-            if not over:
-                return None
-            names = {f"#s{number}": name for number, name in enumerate(over)}
-            await self._remove(key, names)
-        raise StorageDown("The table of limits is too busy.")
-
-    async def leave(self, key: str, slot: str) -> None:
-        await self._remove(key, {"#s0": slot})
-
-    async def _begin(self, key: str) -> None:
-        """Make the item that slots are put into."""
-        item = {"pk": {"S": key}, "sk": {"S": "slots"}, "slots": {"M": {}}, "expires": {"N": str(self._expires(0))}}
-        try:
-            await self._table.call("put_item", Item=item, ConditionExpression="attribute_not_exists(pk)")
-        except Missed:
-            return  # another process just did
-
-    async def _remove(self, key: str, names: dict[str, str]) -> None:
-        try:
-            await self._table.update(
-                key,
-                "slots",
-                "REMOVE " + ", ".join(f"#slots.{name}" for name in names),
-                {},
-                ConditionExpression="attribute_exists(#slots)",
-                ExpressionAttributeNames={"#slots": "slots", **names},
-            )
-        except Missed:
-            return  # forgotten: nothing is in flight any more
 
     def _expires(self, seconds: float) -> int:
         return round(self._now() + seconds) + KEEP_SECONDS

@@ -1,11 +1,14 @@
 """Usage added up in a DynamoDB table: `{pk: tenant, sk: "2026-11-30#plugin#tool", calls, errors, ms, bytes}`.
 
-Neither a plugin's nor a tool's name can hold a `#`. ADD is atomic, so no two functions lose each other's counts.
+The first tools of a day are in the item that the tenant's calls go through, `{pk: tenant, sk: "2026-11-30"}`, as
+`calls#plugin#tool` and so on (turnstile_dynamodb.py). No plugin's name can hold a `#`. ADD is atomic, so no two
+functions lose each other's counts.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import date
 from typing import Any
@@ -14,7 +17,8 @@ from tenantry_registry.dynamodb import Table
 from tenantry_registry.names import Name
 from tenantry_registry.usage import KEEP_DAYS, Used, day_of
 
-NAMES = {"#calls": "calls", "#errors": "errors", "#ms": "ms", "#bytes": "bytes", "#expires": "expires"}
+PARTS = ("calls", "errors", "ms", "bytes")
+NAMES = {f"#{part}": part for part in (*PARTS, "expires")}
 
 
 class DynamoUsage:
@@ -34,12 +38,18 @@ class DynamoUsage:
         )
 
     async def read(self, tenant: str, first: date, last: date) -> Sequence[Used]:
-        found = []
-        async for item in self._items(tenant, f"{first.isoformat()}#", f"{last.isoformat()}$"):  # `$` comes after `#`
-            day, plugin, tool = item["sk"]["S"].split("#", 2)
-            counts = (int(item[part]["N"]) for part in ("calls", "errors", "ms", "bytes"))
-            found.append(Used(date.fromisoformat(day), plugin, tool, *counts))
-        return sorted(found, key=lambda used: (used.day, used.plugin, used.tool))
+        found: Counter[tuple[str, str, str, str]] = Counter()
+        async for item in self._items(tenant, first.isoformat(), f"{last.isoformat()}$"):  # `$` comes after `#`
+            day, _, rest = item["sk"]["S"].partition("#")
+            for attribute, value in item.items():
+                part, _, tool = attribute.partition("#")
+                if part in PARTS:
+                    found[(day, *_two(tool or rest), part)] += int(value["N"])
+        rows = sorted({key[:3] for key in found})
+        return [
+            Used(date.fromisoformat(day), plugin, tool, *(found[day, plugin, tool, part] for part in PARTS))
+            for day, plugin, tool in rows
+        ]
 
     async def forget(self, tenant: str) -> None:
         async for item in self._items(tenant, "0", "9999-99"):
@@ -59,3 +69,8 @@ class DynamoUsage:
             if "LastEvaluatedKey" not in page:
                 return
             more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def _two(plugin_and_tool: str) -> tuple[str, str]:
+    plugin, _, tool = plugin_and_tool.partition("#")
+    return plugin, tool

@@ -16,6 +16,7 @@ from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.objects import Download, Kind, Upload
 from tenantry_registry.runners import Call, Release
 from tenantry_registry.tenants import Tenants
+from tenantry_registry.turnstile_sqlite import SqliteTurnstile
 from tenantry_registry.usage_sqlite import SqliteUsage
 
 LINK = "https://origin.tenantry.invalid/files/{}/r%C3%A9port%20%22a%22.csv"
@@ -88,7 +89,7 @@ async def test_files_count_against_the_plan(files: House, tmp_path: Path) -> Non
     limiter, usage = SqliteLimiter(tmp_path / "limits.db"), SqliteUsage(tmp_path / "usage.db")
     tenants = Tenants(files.objects)
     await tenants.create("acme")
-    files.extra |= {"limiter": limiter, "usage": usage}
+    files.extra |= {"limiter": limiter, "turnstile": SqliteTurnstile(limiter, usage)}
     for limits, refused in (({}, False), ({"file_bytes": 4}, True)):
         await tenants.change("acme", limits=limits)
         async with files.http() as http:

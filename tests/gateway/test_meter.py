@@ -8,16 +8,24 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from gateway.house import House, ask, manifest, replying, say, tool
+from moto import mock_aws
 from tenantry_gateway.meter import Meter, Plans
+from tenantry_registry.dynamodb import Table
 from tenantry_registry.errors import PlatformError, StorageDown
-from tenantry_registry.limits import Rate
+from tenantry_registry.limits import Rate, Refused
+from tenantry_registry.limits_dynamodb import DynamoLimiter
 from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.names import Name
 from tenantry_registry.runners import Call, Release
 from tenantry_registry.tenants import Tenants
+from tenantry_registry.turnstile import Entry, Pass, Work
+from tenantry_registry.turnstile_dynamodb import DynamoTurnstile
+from tenantry_registry.turnstile_sqlite import SqliteTurnstile
 from tenantry_registry.usage import Used
+from tenantry_registry.usage_dynamodb import DynamoUsage
 from tenantry_registry.usage_sqlite import SqliteUsage
 
 NAME = Name("acme", "zoo")
@@ -25,7 +33,7 @@ NOW = 1_800_000_000.0
 
 
 class Down:
-    """A limiter and usage that do not answer."""
+    """A limiter and a turnstile that do not answer."""
 
     async def take(self, key: str, rate: Rate, amount: float = 1.0) -> float:
         raise StorageDown("The table does not answer.")
@@ -33,19 +41,10 @@ class Down:
     async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
         raise StorageDown("The table does not answer.")
 
-    async def enter(self, key: str, most: int, seconds: float) -> str | None:
+    async def enter(self, entry: Entry) -> Pass | Refused:
         raise StorageDown("The table does not answer.")
 
-    async def leave(self, key: str, slot: str) -> None:
-        raise StorageDown("The table does not answer.")
-
-    async def add(self, name: Name, tool: str, **amounts: int) -> None:
-        raise StorageDown("The table does not answer.")
-
-    async def read(self, tenant: str, first: date, last: date) -> Sequence[Used]:
-        raise StorageDown("The table does not answer.")
-
-    async def forget(self, tenant: str) -> None:
+    async def leave(self, name: Name, passed: Pass | None, work: Work | None) -> None:
         raise StorageDown("The table does not answer.")
 
 
@@ -56,7 +55,8 @@ class Counting:
         self.house, self.now = house, NOW
         self.limiter = SqliteLimiter(folder / "limits.db", now=lambda: self.now)
         self.usage = SqliteUsage(folder / "usage.db", now=lambda: self.now)
-        house.extra |= {"limiter": self.limiter, "usage": self.usage}
+        self.turnstile = SqliteTurnstile(self.limiter, self.usage)
+        house.extra |= {"limiter": self.limiter, "turnstile": self.turnstile}
 
     async def plan(self, **limits: int) -> None:
         tenants = Tenants(self.house.objects)
@@ -185,7 +185,7 @@ async def test_a_tenant_that_nobody_created_has_no_limits(counting: Counting) ->
 async def test_calls_go_on_uncounted_while_the_counters_are_down(counting: Counting) -> None:
     await counting.plan()
     await counting.house.publish()
-    counting.house.extra |= {"limiter": Down(), "usage": Down()}
+    counting.house.extra |= {"limiter": Down(), "turnstile": Down()}
     async with counting.house.http() as http:
         answer = await ask(http, "tools/call", {"name": "echo"})
     assert answer.json()["result"].get("isError") is not True
@@ -194,7 +194,7 @@ async def test_calls_go_on_uncounted_while_the_counters_are_down(counting: Count
 
 async def test_files_are_bounded_by_the_plans_bytes_and_days(counting: Counting) -> None:
     await counting.plan(file_bytes=10_000, file_days=1)
-    meter = Meter(Plans(counting.house.objects), counting.limiter, counting.usage, log=lambda event, **_: None)
+    meter = Meter(Plans(counting.house.objects), counting.limiter, counting.turnstile, log=lambda event, **_: None)
     await meter.room(NAME, 6_000)
     with pytest.raises(PlatformError) as refused:
         await meter.room(NAME, 6_000)
@@ -202,7 +202,7 @@ async def test_files_are_bounded_by_the_plans_bytes_and_days(counting: Counting)
     counting.now += 86_400 * 0.7  # as much has gone by itself
     await meter.room(NAME, 6_000)
     await meter.room(Name("nobody", "zoo"), 10**9)
-    down = Meter(Plans(counting.house.objects), Down(), counting.usage, log=lambda event, **_: None)
+    down = Meter(Plans(counting.house.objects), Down(), counting.turnstile, log=lambda event, **_: None)
     await down.room(NAME, 10**9)
 
 
@@ -217,20 +217,105 @@ async def test_what_a_result_leaves_behind_counts_as_a_file(counting: Counting) 
 
 
 async def test_a_slot_that_can_not_be_left_is_said_in_the_log(counting: Counting) -> None:
-    class HalfDown(SqliteLimiter):
-        async def leave(self, key: str, slot: str) -> None:
+    class HalfDown(SqliteTurnstile):
+        async def leave(self, name: Name, passed: Pass | None, work: Work | None) -> None:
             raise StorageDown("The table does not answer.")
 
-    lines: list[str] = []
     await counting.plan()
-    counting.limiter.close()
-    counting.limiter = HalfDown(counting.house.objects.folder / "half.db")
-    meter = Meter(
-        Plans(counting.house.objects), counting.limiter, counting.usage, log=lambda event, **_: lines.append(event)
-    )
-    async with meter.admitted(NAME, "", {}):
-        pass
-    assert lines == ["fault"]
+    await counting.house.publish()
+    counting.house.extra["turnstile"] = HalfDown(counting.limiter, counting.usage)
+    async with counting.house.http() as http:
+        answer = await ask(http, "tools/call", {"name": "echo"})
+    assert answer.json()["result"].get("isError") is not True
+    assert [line["code"] for line in counting.house.log if line["event"] == "fault"] == ["objects.unavailable"]
+
+
+@pytest.mark.parametrize("slow", ["state/", "nothing/"])
+async def test_limits_are_asked_while_the_call_reads_what_it_needs(counting: Counting, slow: str) -> None:
+    """Whichever is slower, the other has begun; and who is refused is not told of faults of the reading."""
+    order: list[str] = []
+    objects = counting.house.objects
+
+    class Watched:
+        def __getattr__(self, verb: str) -> Any:
+            return getattr(objects, verb)
+
+        async def get(self, key: str) -> Any:
+            if key.startswith("state/"):
+                order.append("read")
+                if slow == "state/":
+                    await asyncio.wait_for(asked.wait(), 5)
+                raise StorageDown("Storage does not answer.")
+            return await objects.get(key)
+
+    class Asked(SqliteTurnstile):
+        async def enter(self, entry: Entry) -> Pass | Refused:
+            order.append("asked")
+            asked.set()
+            return await super().enter(entry)
+
+    asked = asyncio.Event()
+    await counting.plan(plugin_rate=60, burst=1)
+    await counting.house.publish()
+    counting.house.objects = Watched()  # type: ignore[assignment]
+    counting.house.extra["turnstile"] = Asked(counting.limiter, counting.usage)
+    async with counting.house.http() as http:
+        first = (await ask(http, "tools/call", {"name": "echo"})).text
+        second = (await ask(http, "tools/call", {"name": "echo"})).text
+    assert "Storage does not answer" in first
+    assert "Try again in 1 s" in second
+    assert sorted(order[:2]) == ["asked", "read"]
+    assert not counting.house.runner.calls
+
+
+async def test_a_call_costs_at_most_two_writes_of_a_table(counting: Counting) -> None:
+    """Through the whole gateway, counted in DynamoDB: one going in, one going out; what is no call costs none."""
+    asked: list[str] = []
+
+    class Counted(Table):
+        async def call(self, verb: str, **arguments: Any) -> Any:
+            asked.append(verb)
+            return await super().call(verb, **arguments)
+
+    await counting.plan()
+    await counting.house.publish()
+    with mock_aws():
+        client = boto3.client("dynamodb", region_name="eu-central-1")
+        for name in ("limits", "usage"):
+            client.create_table(
+                TableName=name,
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+                AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        usage, limits = (Counted(name, region="eu-central-1") for name in ("usage", "limits"))
+        limiter = DynamoLimiter(limits, now=lambda: counting.now)
+        turnstile = DynamoTurnstile(usage, limiter, now=lambda: counting.now)
+        counting.house.extra |= {"limiter": limiter, "turnstile": turnstile}
+        async with counting.house.http() as http:
+            for number in range(6):
+                who = {"openai/subject": ("ada", "ben")[number % 2]}
+                answer = await ask(http, "tools/call", {"name": "echo"}, **who)
+                assert answer.json()["result"].get("isError") is not True
+                assert len(asked) == 2 * (number + 1)
+                counting.now += 0.01
+            await ask(http, "tools/list")
+            await ask(http, "tools/call", {"name": "nobody"})
+        assert asked == ["update_item"] * 12
+        (row,) = await DynamoUsage(usage).read("acme", date(2027, 1, 1), date(2027, 2, 1))
+        usage.close()
+        limits.close()
+    assert (row.tool, row.calls, row.errors) == ("echo", 6, 0)
+    assert row.bytes > 600
+
+
+async def test_names_that_a_hosted_server_never_listed_make_no_rows(counting: Counting) -> None:
+    await counting.plan()
+    await counting.house.publish(manifest(tools=(tool("echo"),), kind="asgi"))
+    async with counting.house.http() as http:
+        for name in ("echo", "made-up-1", "made-up-2"):
+            await ask(http, "tools/call", {"name": name})
+    assert [(row.tool, row.calls) for row in await counting.used()] == [("", 2), ("echo", 1)]
 
 
 class TestPlans:

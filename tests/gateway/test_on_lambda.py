@@ -174,7 +174,7 @@ def test_counters_are_made_where_the_stage_has_tables_for_them(monkeypatch: pyte
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     tables = GatewaySettings(limits_table="limits", usage_table="usage")
-    assert sorted(on_lambda.counters(tables)) == ["limiter", "usage"]
+    assert sorted(on_lambda.counters(tables)) == ["limiter", "turnstile"]
     assert on_lambda.counters(GatewaySettings(limits_table="limits")) == {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import os
 import re
 import threading
 from collections import deque
@@ -16,12 +17,15 @@ from uuid import uuid4
 
 import boto3
 import pytest
-from moto.server import ThreadedMotoServer
+from moto.server import DomainDispatcherApplication, ThreadedMotoServer, create_backend_app
+from registry.tables import Clock
 from tenantry_registry.credentials import fixed
+from tenantry_registry.dynamodb import Table
 from tenantry_registry.objects import Objects
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.objects_s3 import S3Objects
 from tenantry_registry.sigv4 import Credentials
+from werkzeug.serving import make_server
 
 BUCKET = "tenantry-tests"
 REGION = "eu-central-1"
@@ -178,3 +182,53 @@ def proxy(moto: str) -> Iterator[Proxy]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="module")
+def dynamo() -> Iterator[str]:
+    """The address of a DynamoDB that writes one thing after the other, as DynamoDB does to an item (moto's own server
+    checks a condition in one thread while another writes)."""
+    names = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "eu-central-1"}
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(names)
+    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    endpoint = f"http://127.0.0.1:{server.server_port}"
+    client = boto3.client("dynamodb", endpoint_url=endpoint)
+    for table in ("limits", "usage"):
+        client.create_table(
+            TableName=table,
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
+            BillingMode="PAY_PER_REQUEST",
+        )
+    yield endpoint
+    for table in ("limits", "usage"):  # moto's are the whole process's
+        client.delete_table(TableName=table)
+    client.close()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+    for name, value in before.items():
+        os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@pytest.fixture
+def tables(dynamo: str) -> Iterator[Any]:
+    """Makes tables and closes them."""
+    made: list[Table] = []
+
+    def table(name: str) -> Table:
+        made.append(Table(name, endpoint=dynamo))
+        return made[-1]
+
+    yield table
+    for table_made in made:
+        table_made.close()
+        table_made.close()

@@ -1,6 +1,6 @@
-"""Sixteen processes that take from one limit at once; test_limits.py starts it.
+"""Sixteen processes that go through one turnstile at once; test_turnstile.py starts it.
 
-    python counting_crowd.py sqlite FILE | dynamodb ENDPOINT    prints JSON: what was granted, and how many flew
+    python counting_crowd.py sqlite FOLDER | dynamodb ENDPOINT    prints JSON: what was granted, and how many flew
 
 Time is the parent's: it says what the time is, all take until they are refused, and so on. So the numbers are the
 limit's own and not the machine's.
@@ -22,9 +22,15 @@ from tenantry_registry.dynamodb import Table
 from tenantry_registry.limits import Rate
 from tenantry_registry.limits_dynamodb import DynamoLimiter
 from tenantry_registry.limits_sqlite import SqliteLimiter
+from tenantry_registry.names import Name
+from tenantry_registry.turnstile import TENANT, Entry, Pass, Work
+from tenantry_registry.turnstile_dynamodb import DynamoTurnstile
+from tenantry_registry.turnstile_sqlite import SqliteTurnstile
+from tenantry_registry.usage_sqlite import SqliteUsage
 
 PROCESSES = 16
 RATE = Rate(per_minute=600, burst=6.0)  # ten a second, sixty at once
+WIDE = Rate(per_minute=1_000_000)
 PAUSES = (0.0, 2.0, 0.05, 3.1, 0.25)  # seconds from one round of taking to the next
 FLIGHTS = 5
 
@@ -37,9 +43,11 @@ class Clock:
 
 
 async def take_all(limits: Any) -> int:
-    """How many this process got until it was refused."""
+    """How many this process got until it was refused: by the tenant's bucket, which is narrower than the plugin's."""
     got = 0
-    while not await limits.take("crowd", RATE):
+    while isinstance(
+        await limits.enter(Entry(Name("rates", "zoo"), {TENANT: RATE, "plugin#zoo": WIDE}, 10_000, 3600)), Pass
+    ):
         got += 1
     return got
 
@@ -47,25 +55,28 @@ async def take_all(limits: Any) -> int:
 async def fly(limits: Any, times: int) -> list[tuple[float, float]]:
     """From when to when this process held a slot, by the machine's own clock."""
     flights: list[tuple[float, float]] = []
+    name = Name("flights", "zoo")
     while len(flights) < times:
-        slot = await limits.enter("crowd", FLIGHTS, 3600)
-        if slot is None:
+        passed = await limits.enter(Entry(name, {TENANT: WIDE, "plugin#zoo": WIDE}, FLIGHTS, 3600))
+        if not isinstance(passed, Pass):
             await asyncio.sleep(random.uniform(0.01, 0.05))
             continue
         begun = time.monotonic()
         await asyncio.sleep(0.01)
         flights.append((begun, time.monotonic()))
-        await limits.leave("crowd", slot)
+        await limits.leave(name, passed, Work("look", ms=1))
     return flights
 
 
 async def child(kind: str, where: str, parent: Any) -> None:
     clock = Clock()
-    limits: Any = (
-        SqliteLimiter(Path(where), now=clock)
-        if kind == "sqlite"
-        else DynamoLimiter(Table("limits", endpoint=where, patience=60), now=clock)
-    )
+    limits: Any
+    if kind == "sqlite":
+        usage = SqliteUsage(Path(where) / "usage.db", now=clock)
+        limits = SqliteTurnstile(SqliteLimiter(Path(where) / "limits.db", now=clock), usage)
+    else:
+        usage, limiter = (Table(name, endpoint=where, patience=60) for name in ("usage", "limits"))
+        limits = DynamoTurnstile(usage, DynamoLimiter(limiter, now=clock), now=clock)
     for line in parent:
         order = json.loads(line)
         clock.now += order["pause"]

@@ -1,27 +1,21 @@
-"""Rates and calls in flight: one suite for a file and for DynamoDB."""
+"""Rates and usage: one suite for a file and for DynamoDB. The turnstile's is test_turnstile.py."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import boto3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from moto.server import DomainDispatcherApplication, create_backend_app
+from registry.tables import Clock, Rival
 from tenantry_registry.dynamodb import Missed, Table
 from tenantry_registry.errors import StorageDown
-from tenantry_registry.limits import Limiter, Rate, Refused, admit
+from tenantry_registry.limits import Limiter, Rate
 from tenantry_registry.limits_dynamodb import KEEP_SECONDS, DynamoLimiter
 from tenantry_registry.limits_sqlite import FORGET, SqliteLimiter
 from tenantry_registry.names import Name
@@ -29,65 +23,8 @@ from tenantry_registry.sqlite_file import SqliteFile
 from tenantry_registry.usage import KEEP_DAYS, Usage, Used
 from tenantry_registry.usage_dynamodb import DynamoUsage
 from tenantry_registry.usage_sqlite import SqliteUsage
-from werkzeug.serving import make_server
 
 ZOO = Name("acme", "zoo")
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(scope="module")
-def dynamo() -> Iterator[str]:
-    """The address of a DynamoDB that writes one thing after the other, as DynamoDB does to an item (moto's own server
-    checks a condition in one thread while another writes)."""
-    names = {"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_DEFAULT_REGION": "eu-central-1"}
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    client = boto3.client("dynamodb", endpoint_url=endpoint)
-    for table in ("limits", "usage"):
-        client.create_table(
-            TableName=table,
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
-            BillingMode="PAY_PER_REQUEST",
-        )
-    client.close()
-    yield endpoint
-    server.shutdown()
-    server.server_close()
-    thread.join()
-    for name, value in before.items():
-        os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-@pytest.fixture
-def tables(dynamo: str) -> Iterator[Any]:
-    """Makes tables and closes them."""
-    made: list[Table] = []
-
-    def table(name: str) -> Table:
-        made.append(Table(name, endpoint=dynamo))
-        return made[-1]
-
-    yield table
-    for table_made in made:
-        table_made.close()
-        table_made.close()
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
@@ -171,17 +108,6 @@ async def test_what_is_given_back_can_be_taken_again(limiter: Limiter, key: str)
     assert await limiter.take(key, rate) > 0.0
 
 
-async def test_admission_takes_from_all_limits_or_from_none(limiter: Limiter, clock: Clock, key: str) -> None:
-    wide, narrow = Rate(per_minute=600, burst=1), Rate(per_minute=60, burst=1)
-    limits = {f"{key}/tenant": wide, f"{key}/subject": narrow}
-    assert await admit(limiter, limits) is None
-    for _ in range(20):  # refused again and again: the wide one loses nothing by it
-        assert await admit(limiter, limits) == Refused(f"{key}/subject", pytest.approx(1.0))
-    assert [await limiter.take(f"{key}/tenant", wide) for _ in range(9)] == [0.0] * 9
-    assert await limiter.take(f"{key}/tenant", wide) > 0.0
-    assert await admit(limiter, {}) is None
-
-
 @given(
     st.floats(1, 100_000),
     st.floats(0.1, 100),
@@ -202,56 +128,6 @@ def test_no_pattern_of_calls_gets_more_than_burst_and_rate(
     assert granted <= allowed + 1e-6 * allowed + 1
 
 
-# -- calls in flight ------------------------------------------------------------------------------------------
-
-
-async def test_so_many_fly_at_once_and_no_more(limiter: Limiter, key: str) -> None:
-    slots = [await limiter.enter(key, 3, 30) for _ in range(4)]
-    assert slots[3] is None
-    assert len({slot for slot in slots if slot}) == 3
-    assert slots[1] is not None
-    await limiter.leave(key, slots[1])
-    await limiter.leave(key, slots[1])
-    assert await limiter.enter(key, 3, 30) is not None
-    assert await limiter.enter(key, 3, 30) is None
-    assert await limiter.enter(key + "/other", 3, 30) is not None
-
-
-async def test_a_slot_that_was_never_left_is_free_when_its_lease_is_over(
-    limiter: Limiter, clock: Clock, key: str
-) -> None:
-    assert await limiter.enter(key, 2, 30) is not None
-    clock.now += 10
-    assert await limiter.enter(key, 2, 30) is not None
-    assert await limiter.enter(key, 2, 30) is None
-    clock.now += 20
-    assert await limiter.enter(key, 2, 30) is not None
-    assert await limiter.enter(key, 2, 30) is None
-
-
-async def test_leaving_what_nobody_knows_is_harmless(limiter: Limiter, key: str) -> None:
-    await limiter.leave(key, "s0123")
-
-
-# -- many processes -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "dynamodb"])
-def test_limits_hold_within_five_percent_under_sixteen_processes(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    where = str(tmp_path / "limits.db") if kind == "sqlite" else request.getfixturevalue("dynamo")
-    crowd = Path(__file__).with_name("counting_crowd.py")
-    done = subprocess.run([sys.executable, crowd, kind, where], capture_output=True, text=True, check=True, timeout=120)
-    result = json.loads(done.stdout)
-    for number, pause in enumerate(result["pauses"]):
-        allowed = 10 * pause if number else 60
-        assert abs(result["granted"][number] - allowed) <= max(1, 0.05 * allowed), result
-    assert abs(sum(result["granted"]) - 114) <= 0.05 * 114
-    assert result["flights"] == 16 * 2
-    assert 1 <= result["most"] <= 5, result
-
-
 # -- faults and forgetting ------------------------------------------------------------------------------------
 
 
@@ -261,7 +137,7 @@ async def test_buckets_long_full_are_forgotten(tmp_path: Path, clock: Clock) -> 
     await limiter.take("old", rate)
     clock.now += FORGET / 1e6 + 10
     await limiter.take("new", rate)
-    keys = await limiter._file.run(lambda database: database.execute("SELECT key FROM bucket").fetchall())
+    keys = await limiter.file.run(lambda database: database.execute("SELECT key FROM bucket").fetchall())
     assert keys == [("new",)]
     limiter.close()
 
@@ -270,10 +146,8 @@ async def test_items_say_when_they_may_be_forgotten(tables: Any, clock: Clock, k
     table = tables("limits")
     limiter = DynamoLimiter(table, now=clock)
     await limiter.take(key, Rate(60, 10))
-    await limiter.enter(key, 1, 30)
-    for kind, seconds in (("bucket", 11), ("slots", 30)):
-        item = await table.call("get_item", Key={"pk": {"S": key}, "sk": {"S": kind}})
-        assert int(item["Item"]["expires"]["N"]) == round(clock.now) + seconds + KEEP_SECONDS
+    item = await table.call("get_item", Key={"pk": {"S": key}, "sk": {"S": "bucket"}})
+    assert int(item["Item"]["expires"]["N"]) == round(clock.now) + 11 + KEEP_SECONDS
 
 
 async def test_a_database_that_is_none_is_said(tmp_path: Path, clock: Clock) -> None:
@@ -310,27 +184,13 @@ async def test_a_table_that_does_not_answer_or_does_not_exist_is_said(tables: An
     dead.close()
 
 
-class Rival(Table):
-    """Lets `act` happen before each update, as often as it likes to."""
-
-    def __init__(self, table: Table, act: Any) -> None:
-        super().__init__(table.name)
-        self._table, self._act = table, act
-
-    async def call(self, verb: str, **arguments: Any) -> Any:
-        await self._act(verb, arguments)
-        return await self._table.call(verb, **arguments)
-
-
-async def test_whoever_loses_every_race_for_a_bucket_or_a_slot_says_so(tables: Any, clock: Clock, key: str) -> None:
+async def test_whoever_loses_every_race_for_a_bucket_says_so(tables: Any, clock: Clock, key: str) -> None:
     async def always_missed(verb: str, arguments: dict[str, Any]) -> None:
         raise Missed(None)
 
     limiter = DynamoLimiter(Rival(tables("limits"), always_missed), now=clock)
     with pytest.raises(StorageDown, match="too busy"):
         await limiter.take(key, Rate(60, 10))
-    with pytest.raises(StorageDown, match="too busy"):
-        await limiter.enter(key, 1, 30)
 
 
 async def test_a_bucket_that_somebody_fills_in_between_is_taken_from_as_it_is(
