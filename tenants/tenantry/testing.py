@@ -1,6 +1,6 @@
 """A client for the tests of a plugin's author: calls in process, no server, no network.
 
-    client = Client(server.plugin, user={"sub": "u1"})
+    client = Client(load(__file__), user={"sub": "u1"})
     assert client.call("get_zoo_animals", count=3).structured["animals"]
 
 Arguments and results pass through JSON as they do when hosted; documents live on between the calls of one client.
@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import sys
 import tempfile
 import time
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -42,6 +48,31 @@ class Refused(AssertionError):
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(error["message"])
         self.error = error
+
+
+def load(beside: str | Path = ".") -> Plugin:
+    """The plugin whose plugin.toml stands in this folder or above it: what its entrypoint names, with its [env] set.
+
+    `load(__file__)` finds it from the plugin's folder and from a folder of tests in it, however pytest is started.
+
+    Raises: FileNotFoundError without a plugin.toml; TypeError when the entrypoint is not a plugin of the kit.
+    """
+    start = Path(beside).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "plugin.toml").is_file():
+            break
+    else:
+        raise FileNotFoundError(f"There is no plugin.toml in {start} or above it.")
+    config = tomllib.loads((folder / "plugin.toml").read_text("utf-8"))
+    module, _, path = config["entrypoint"].partition(":")
+    for name, value in config.get("env", {}).items():
+        os.environ.setdefault(name, value)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    found = reduce(getattr, path.split("."), import_module(module)) if path else None
+    if not isinstance(found, Plugin):
+        raise TypeError(f"{config['entrypoint']} is not a plugin that is written with the kit.")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,11 @@ class Person:
         self.page.locator(".tool", has=self.page.locator(".tool-name", has_text=tool)).first.click()
         return self.page.get_by_role("region", name="Composer")
 
+    def run_chosen(self, tool: str) -> Locator:
+        """Run what is in the composer. Returns the call's card."""
+        self.page.get_by_role("region", name="Composer").get_by_role("button", name="Run").click()
+        return self.page.get_by_role("article", name=f"Call of {tool}").last
+
     def pane(self, name: str) -> Locator:
         """Open a pane of the inspector."""
         tab = self.page.get_by_role("tab", name=name)
@@ -51,6 +57,18 @@ class Person:
         """Open a pane although a dialog stands before it, as its keyboard shortcut would."""
         self.page.get_by_role("tab", name=name, include_hidden=True).dispatch_event("click")
         return self.page.get_by_role("tabpanel", include_hidden=True)
+
+    @property
+    def account(self) -> Locator:
+        """Who is signed in to the plugin, at the foot of the sidebar."""
+        return self.page.get_by_role("region", name="Account")
+
+    def account_menu(self, name: str) -> None:
+        """Press a button of the accounts' menu, or the one that stands there while there is no account."""
+        opener = self.account.get_by_role("button", name="Account: ")
+        if opener.count() and not self.page.locator("#accounts").is_visible():
+            opener.click()
+        self.account.get_by_role("button", name=re.compile(f"^{re.escape(name)}")).click()
 
     def knob(self, name: str, value: str | bool | int) -> None:
         """Turn one knob."""

@@ -135,14 +135,59 @@ def test_the_keyboard_is_enough_and_what_is_not_filled_in_is_not_sent(
     assert sent(person, plugin) == {"text": "typed", "count": 3, "sure": False, "place": {"city": "Delft"}}
 
 
-def test_what_does_not_match_is_said_and_can_be_sent_anyway(person: Person, form: tuple[Locator, Scripted]) -> None:
+def test_what_does_not_match_is_said_under_its_field_and_can_be_sent_anyway(
+    person: Person, form: tuple[Locator, Scripted]
+) -> None:
     box, plugin = form
+    text, count = box.get_by_label("text").first, box.get_by_label("count", exact=True)
+    city = box.get_by_role("group", name="place").get_by_label("city").first
+    count.fill("0")
     box.get_by_role("button", name="Run").click()
-    alert = box.get_by_role("alert")
-    expect(alert).to_contain_text("Still to fill in: text")
+    expect(text).to_be_focused()
+    expect(text).to_have_accessible_description("Any words Fill this in.")
+    expect(count).to_have_accessible_description("At least 1.")
+    expect(city).to_have_accessible_description("Fill this in.")
+    for field in (text, count, city):
+        expect(field).to_have_attribute("aria-invalid", "true")
+    expect(box.get_by_label("ratio", exact=True)).not_to_have_attribute("aria-invalid", "true")
+    text.fill("now there")
+    count.fill("2")
+    expect(text).to_have_accessible_description("Any words")
+    expect(box.get_by_role("alert")).to_contain_text("One field needs another look.")
+    box.get_by_role("button", name="Run").click()
+    expect(city).to_be_focused()
     assert plugin.calls == []
-    alert.get_by_role("button", name="Send anyway").click()
-    assert sent(person, plugin) == {"count": 3, "sure": False, "place": {}}
+    box.get_by_role("alert").get_by_role("button", name="Send anyway").click()
+    assert sent(person, plugin) == {"text": "now there", "count": 2, "sure": False, "place": {}}
+
+
+FAULTY: dict[str, tuple[dict[str, Any], str, str]] = {
+    "short": ({"type": "string", "minLength": 3}, "ab", "At least 3 characters."),
+    "coded": ({"type": "string", "pattern": "^[A-Z]+$"}, "abc", "Is not in the form that is asked for."),
+    "post": ({"type": "string", "format": "email"}, "nobody", "Is not a valid email."),
+    "most": ({"type": "number", "maximum": 9}, "10", "At most 9."),
+    "above": ({"type": "number", "exclusiveMinimum": 0}, "0", "More than 0."),
+    "below": ({"type": "number", "exclusiveMaximum": 5}, "5", "Less than 5."),
+    "whole": ({"type": "integer"}, "1.5", "Has to be a whole number."),
+    "step": ({"type": "number", "multipleOf": 5}, "7", "A multiple of 5."),
+}
+
+
+def test_each_kind_of_fault_is_in_plain_words(person: Person, house: House) -> None:
+    plugin = house.add(Scripted("strict"))
+    schema = {"type": "object", "properties": {name: rule for name, (rule, _, _) in FAULTY.items()}}
+    schema["properties"] |= {"some": {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}}
+    plugin.tool("fill", inputSchema=schema)
+    person.open("strict")
+    box = person.choose("fill")
+    for name, (_, typed, _) in FAULTY.items():
+        box.get_by_label(name, exact=True).fill(typed)
+    box.get_by_role("button", name="Add some").click()
+    box.get_by_role("button", name="Run").click()
+    for name, (_, _, says) in FAULTY.items():
+        expect(box.get_by_label(name, exact=True), name).to_have_accessible_description(says)
+    expect(box.get_by_role("group", name="some")).to_have_accessible_description("At least 1 item.")
+    assert plugin.calls == []
 
 
 def test_raw_json_is_the_same_form_both_ways(person: Person, form: tuple[Locator, Scripted]) -> None:

@@ -45,7 +45,7 @@ def test_a_flood_of_messages_is_cut_off(person: Person, hostile: Widget) -> None
 def test_a_giant_message_is_refused(person: Person, hostile: Widget) -> None:
     hostile.at("giant").click()
     refused(person, "a message of more than 4000000 characters")
-    assert person.says() == ["Use attack"]
+    assert person.says() == ["Attack"]
     usable(person)
 
 
@@ -77,7 +77,7 @@ def test_frames_nested_in_a_widget_are_not_heard(person: Person, hostile: Widget
     hostile.at("nested").click()
     refused(person, "a message from a window that is neither the page nor the widget")
     refused(person, "a message from a window that is not a proxy")
-    assert person.says() == ["Use attack"]
+    assert person.says() == ["Attack"]
     usable(person)
 
 
@@ -86,7 +86,7 @@ def test_forged_ids_and_the_proxy_s_own_messages_are_refused(person: Person, hos
     refused(person, "a message that only the proxy may send")
     refused(person, "a sandbox message, which only the host may send")
     refused(person, "malformed message")  # an answer to nothing that was asked
-    assert person.says() == ["Use attack"]
+    assert person.says() == ["Attack"]
     expect(hostile.at("place")).to_have_text("hostile")
     usable(person)
 
@@ -95,7 +95,7 @@ def test_malformed_messages_are_refused_one_by_one(person: Person, hostile: Widg
     hostile.at("malformed").click()
     refused(person, "malformed message")
     refused(person, "unknown message")
-    assert person.says() == ["Use attack"]
+    assert person.says() == ["Attack"]
     usable(person)
 
 

@@ -135,7 +135,7 @@ def test_what_a_widget_sends_after_its_goodbye_reaches_nobody(person: Person, pr
     card.get_by_role("button", name="Show it again").click()
     expect(person.widget(card).at("place")).to_have_text("connected")
     assert [c["name"] for c in probe.calls] == ["late"]
-    assert person.says() == ["Use late"]
+    assert person.says() == ["Late"]
 
 
 @pytest.mark.row("O14", "B10")

@@ -127,7 +127,9 @@ def test_a_link_makes_the_same_call_again_once(person: Person, probe: Scripted) 
     assert len(probe.calls) == 2
 
 
-def test_a_call_is_copied_as_a_test_that_python_understands(person: Person, probe: Scripted) -> None:
+def test_a_call_of_a_server_that_was_brought_along_is_copied_as_a_test_against_it(
+    person: Person, probe: Scripted
+) -> None:
     answer: dict[str, Any] = {
         "names": ["zèbra", 'quo"te'],
         "n": 1.5,
@@ -145,7 +147,7 @@ def test_a_call_is_copied_as_a_test_that_python_understands(person: Person, prob
     literals = [ast.literal_eval(n) for n in ast.walk(tree) if isinstance(n, ast.Dict)]
     assert answer in literals
     assert {"count": 3, "flag": False} in literals
-    assert "async def test_look()" in source
+    assert "async def test_look_3()" in source
     assert "assert not result.is_error" in source
 
 
@@ -169,6 +171,121 @@ def test_a_saved_change_shows_in_the_widget_within_a_second_and_keeps_its_state(
     assert widget.globals()["toolOutput"] == {"a": 1}
     assert card.locator(".widget-stage").bounding_box() == height
     assert len(probe.calls) == 1
+
+
+def test_a_bubble_says_the_call_in_short(person: Person, probe: Scripted) -> None:
+    probe.tool("add_to_diary")
+    person.open("probe")
+    person.run("look", {"animal_kind": "zebra", "sure": True, "tags": ["a", "b"], "more": 1, "again": 2})
+    person.run("add_to_diary", {"text": "x" * 90, "pages": [1, 2, 3, 4], "file": {"file_name": "a.csv"}})
+    person.run("add_to_diary")
+    assert person.says() == [
+        "Look — animal kind: zebra, sure: yes, tags: a, b, 2 more",
+        f"Add to diary — text: {'x' * 47}…, pages: 4 items, file: a.csv",
+        "Add to diary",
+    ]
+
+
+def test_nothing_jumps_while_the_plugin_is_asked_for_its_lists(person: Person, probe: Scripted, shots: Path) -> None:
+    page = person.page
+    held: list[Any] = []
+    page.route("**/mcp", lambda route: held.append(route))
+    page.goto(f"{person.origin}/?plugin=test/probe")
+    expect(page.get_by_text("Connecting")).to_be_attached()
+    expect(page.locator(".welcome.skeleton")).to_be_visible()
+    page.screenshot(path=shots / "connecting.png")
+    selectors = "['.topbar h1', '.status', '.composer', '.welcome']"
+    places = f"{selectors}.map((s) => document.querySelector(s).getBoundingClientRect())"
+    before = page.evaluate(f"{places}.map((r) => [r.x, r.y])")
+    page.unroute("**/mcp")  # what was held goes on
+    expect(page.get_by_text("Try Look")).to_be_visible()
+    assert page.evaluate(f"{places}.map((r) => [r.x, r.y])") == before
+
+
+def test_forty_tools_are_searched_and_walked_by_keys(person: Person, house: House, shots: Path) -> None:
+    plugin = house.add(Scripted("many", title="A plugin with a name that is rather long, and forty tools in it"))
+    for number in range(40):
+        kind = "count" if number % 2 else "remove"
+        plugin.tool(f"{kind}_animals_of_enclosure_number_{number}", description=f"It says {number} zebras.")
+    page, keys = person.page, person.page.keyboard
+    person.open("many")
+    keys.press("/")
+    box = page.get_by_role("searchbox", name="Search tools")
+    expect(box).to_be_focused()
+    tools = page.get_by_role("list", name="Tools", exact=True).get_by_role("listitem")
+    expect(tools).to_have_count(40)
+    page.screenshot(path=shots / "forty-tools.png")
+    keys.type("remove zebras")
+    expect(tools).to_have_count(20)
+    keys.press("ArrowDown")
+    keys.press("ArrowDown")
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="remove_animals_of_enclosure_number_2", exact=True)).to_be_visible()
+    keys.press("Escape")
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+    box.fill("unicorns")
+    expect(page.get_by_text("No tool has “unicorns”")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1400
+
+
+def test_a_result_of_a_megabyte_is_folded(person: Person, probe: Scripted, shots: Path) -> None:
+    rows = [{"id": number, "note": "hay " * 20} for number in range(10_000)]
+    probe.tool("big", lambda _: result({"rows": rows, "text": "straw " * 20_000}, "oats " * 40_000), title="Big")
+    person.open("probe")
+    card = person.run("big")
+    card.get_by_role("button", name="Show all 200,000 characters").click()
+    seen = person.pane("Model sees")
+    expect(seen.get_by_role("button", name="9,900 more")).to_be_visible()
+    seen.get_by_role("button", name="9,900 more").click()
+    expect(seen.get_by_role("button", name="9,400 more")).to_be_visible()
+    expect(seen.get_by_role("button", name="all 120,000 characters")).to_be_visible()
+    person.page.screenshot(path=shots / "a-megabyte.png")
+    assert person.page.evaluate("document.querySelectorAll('*').length") < 12_000
+    person.widget(person.run("look", {"still": "quick"})).ready()
+
+
+def test_an_empty_page_says_what_to_do(person: Person, house: House, shots: Path) -> None:
+    page = person.page
+    house.add(Scripted("bare"))
+    person.open("bare")
+    expect(page.get_by_text("Add one and save: it appears here at once.")).to_be_visible()
+    expect(page.get_by_text("@plugin.tool")).to_be_visible()
+    page.screenshot(path=shots / "no-tools.png")
+    state = json.dumps({"plugins": [], "url": None, "screenshots": False})
+    page.route("**/_host/state", lambda route: route.fulfill(body=state, content_type="application/json"))
+    page.goto(person.origin)
+    expect(page.get_by_role("heading", name="No plugin is being served yet")).to_be_visible()
+    expect(page.get_by_text("platform init zoo")).to_be_visible()
+    assert serious(page) == []
+
+
+def test_a_template_is_read_once_ahead_and_the_times_are_shown(person: Person, probe: Scripted) -> None:
+    def reads() -> int:
+        return sum(r["method"] == "resources/read" for r in probe.requests)
+
+    person.open("probe")
+    expect(person.page.locator("iframe.spare")).to_have_count(1)
+    person.choose("look")
+    for number in range(2):
+        card = person.run_chosen("look") if number == 0 else person.run("look", {"again": number})
+        person.widget(card).ready()
+    times = person.pane("Widget gets").get_by_role("region", name="Timings")
+    for step in ("Template read", "Sandbox ready", "First script runs", "First paint"):
+        expect(times).to_contain_text(step)
+    assert reads() == 1
+
+
+def test_a_document_that_the_server_has_let_go_is_handed_over_again(person: Person, probe: Scripted) -> None:
+    with person.page.expect_response("**/_host/documents"):
+        person.open("probe")
+    for _ in range(64):  # as many as the server keeps
+        body = {"label": "other", "html": "<p>x"}
+        answer = person.page.request.post(
+            f"{person.origin}/_host/documents", data=body, headers={"Origin": person.origin}
+        )
+        assert answer.ok
+    person.widget(person.run("look", {"a": 1})).ready()
+    expect(person.page.get_by_role("alert")).to_have_count(0)
 
 
 def test_an_edit_that_changes_no_widget_leaves_it_alone(person: Person, probe: Scripted, house: House) -> None:

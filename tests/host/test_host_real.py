@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -15,8 +16,13 @@ from pathlib import Path
 import pytest
 from conftest import HERE
 from person import Person
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+CLIPBOARD = """async () => {
+  let text;
+  do text = await navigator.clipboard.readText(); while (!text.includes("def test_"));
+  return text;
+}"""
 PLATFORM = Path(sys.executable).parent / "platform"
 
 
@@ -93,6 +99,64 @@ def test_a_saved_edit_is_in_the_widget_right_away(author: Person, dev: Served) -
     print(f"save to screen: {time.monotonic() - began:.2f} s; ready: {dev.seconds:.2f} s")
     expect(widget.at("colour")).to_have_text("plum")
     assert author.page.locator(".call").count() == 1
+
+
+def test_calls_are_copied_as_tests_that_pass_without_any_server(author: Person, dev: Served, shots: Path) -> None:
+    page = author.page
+    tests = dev.folder / "tests"
+    tests.mkdir()
+
+    def copied(card: Locator, name: str) -> str:
+        expect(card.get_by_role("status")).to_contain_text(re.compile("Called|error"))
+        card.get_by_role("button", name="Copy as pytest").click()
+        source: str = page.evaluate(CLIPBOARD)
+        (tests / f"test_{name}.py").write_text(source)
+        page.evaluate("navigator.clipboard.writeText('')")
+        return source
+
+    source = copied(author.run("paint", {"colour": "teal"}), "paint")
+    assert 'client.call("paint", colour="teal")' in source
+    assert 'called.structured == {"colour": "teal"}' in source
+    composer = author.choose("measure")
+    given = {"name": "bales.txt", "mimeType": "text/plain", "buffer": b'eleven "bales"\n'}
+    composer.locator("input[type=file]").set_input_files(given)  # type: ignore[arg-type]
+    source = copied(author.run_chosen("measure"), "measure")
+    assert r'file=client.file(b"eleven \"bales\"\n", "bales.txt", "text/plain")' in source
+    author.knob("Locale", "nl-NL")
+    card = author.run("remember", {"name": "Ada", "place": "Delft"})
+    card.get_by_role("button", name="Approve").click()
+    source = copied(card, "remember")
+    assert 'assert called.text == "Remembered Ada."' in source
+    source = copied(author.run("recall"), "recall")
+    assert 'client.call("remember", name="Ada", place="Delft")' in source
+    assert "ANY" in source  # a time and a random id were in it
+    assert '"openai/locale": "nl-NL"' in source
+    assert '"openai/subject": "v1/u_' in source  # the result shows it
+    card = author.run("name_it")
+    form = page.get_by_role("group", name="The plugin asks you")
+    form.get_by_label("name").fill("Silo")
+    form.get_by_role("button", name="Answer").click()
+    assert 'answers=[{"name": "Silo"}]' in copied(card, "name_it")
+    copied(author.run("recall", {"kind": "unknown"}), "refused")
+    copied(author.run("recall", {"kind": 7}), "wrong_arguments")
+    source = copied(author.run("crash"), "crash")
+    assert "with pytest.raises(Crashed):" in source
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        "/dev/null",
+        "--rootdir",
+        str(dev.folder),
+        str(tests),
+    ]
+    done = subprocess.run(command, cwd=tests, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "8 passed" in done.stdout
 
 
 def test_a_large_widget_is_painted_soon_after_the_call(author: Person, dev: Served) -> None:

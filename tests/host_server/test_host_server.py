@@ -137,7 +137,7 @@ def test_the_policy_is_built_from_the_lists_and_nothing_slips_through() -> None:
 
 
 async def register(http: httpx.AsyncClient, **document: Any) -> str:
-    body = {"label": "zoo-acme", "html": "<p>hello", "globals": {"globals": {"theme": "light"}}} | document
+    body = {"label": "zoo-acme", "html": "<p>hello"} | document
     answer = await http.post("/_host/documents", json=body)
     assert answer.status_code == 200, answer.text
     found: str = answer.json()["id"]
@@ -160,15 +160,19 @@ async def test_a_document_is_served_on_its_own_origin_with_the_shim_first(html: 
         )
         served = await http.get(f"{WIDGET}/?_doc={key}")
         assert served.text.startswith(begins)
-        assert "&quot;theme&quot;:&quot;light&quot;" in served.text
+        assert "immutable" in served.headers["cache-control"]
         policy = served.headers["content-security-policy"]
         assert "connect-src 'self' https://api.example" in policy
         assert "frame-ancestors http://localhost:8787 http://proxy.localhost:8787" in policy
         assert served.headers["permissions-policy"].startswith("camera=(self")
         other = await http.get(f"http://other-acme.widgets.localhost:8787/?_doc={key}")
         assert other.status_code == 404
-        script = await http.get(f"{WIDGET}/_host/openai.js")
+        source = served.text.split('src="')[1].split('"')[0]
+        script = await http.get(f"{WIDGET}{source}")
         assert script.headers["content-type"].startswith("text/javascript")
+        assert "immutable" in script.headers["cache-control"]  # its address carries its hash
+        opened = await http.get(f"{WIDGET}/?_doc={await register(http, html=html, open=True)}")
+        assert "default-src *" in opened.headers["content-security-policy"]
 
 
 async def test_a_widget_s_frame_finds_its_way_back_and_its_relative_files_do_not_exist() -> None:

@@ -1,15 +1,16 @@
 """Widget documents: HTML that the page read from an MCP server, served on the widget's own origin.
 
-The page registers a document (POST /_host/documents) and frames `http://{label}.widgets.localhost/?_doc=ID`. The one
-thing added to the author's HTML is a script element at its very top, `window.openai`, which takes the query off the
+The page hands a document over once (POST /_host/documents), as soon as a tool is chosen that shows it, and frames
+`http://{label}.widgets.localhost/?_doc=ID` for each of its widgets. The same id is the same bytes, so the browser asks
+for them once; what differs between two widgets of a template (window.openai's first values) is in the frame's name. The
+one thing added to the author's HTML is a script element at its very top, `window.openai`, which takes the query off the
 address again before any other script runs; the address the widget sees is `/`. A reload, or a route that the widget
 pushed, comes back here without the query: the small page `resume.html` finds the id in `window.name`.
 """
 
 from __future__ import annotations
 
-import html
-import json
+import hashlib
 import re
 import secrets
 from collections import OrderedDict
@@ -21,25 +22,26 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from tenantry_cli.host.pages import Pages
+from tenantry_cli.host.pages import A_YEAR, Pages
 from tenantry_cli.host.policy import content_security_policy, permissions_policy
 
 LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")  # RFC 1035: it becomes a DNS label
 DOCUMENT_BYTES = 20_000_000  # of one document: far above what the platform publishes, below what hurts the browser
 KEPT = 64  # documents: more than one page shows at once
+A_DAY = "private, max-age=86400, immutable"  # a document never changes under its id
 PROLOGUE = re.compile(r"(?:\ufeff|\s|<!--.*?-->|<!doctype[^>]*>)*", re.I | re.S)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One mounted widget: its HTML and the policies it asked for."""
+    """A widget's HTML, in two parts with the host's own script between them, and the policies it asked for."""
 
     label: str
-    html: str
+    before: str
+    after: str
     csp: Mapping[str, Any] | None
     permissions: Mapping[str, Any] | None
-    globals: Mapping[str, Any]
-    open: bool
+    open: bool  # without any policy, as in developer mode
 
 
 class Documents:
@@ -55,19 +57,21 @@ class Documents:
         return [Route("/_host/openai.js", self.shim), Route("/{path:path}", self.document)]
 
     async def create(self, request: Request) -> Response:
-        """Register a document: {"label", "html", "csp", "permissions", "globals", "open"} -> {"id"}."""
+        """Keep a document: {"label", "html", "csp", "permissions", "open"} -> {"id"}."""
         if int(request.headers.get("content-length", "0")) > DOCUMENT_BYTES:
             return PlainTextResponse(f"A widget's document has at most {DOCUMENT_BYTES} bytes.\n", 413)
         raw = await request.json()
         if not LABEL.fullmatch(raw["label"]):
             return PlainTextResponse("This label can't be a host name.\n", 422)
+        prologue = PROLOGUE.match(raw["html"])
+        at = prologue.end() if prologue else 0
         key = secrets.token_urlsafe(12)
         self._documents[key] = Document(
             label=raw["label"],
-            html=raw["html"],
+            before=raw["html"][:at],
+            after=raw["html"][at:],
             csp=raw.get("csp"),
             permissions=raw.get("permissions"),
-            globals=raw.get("globals", {}),
             open=raw.get("open") is True,
         )
         while len(self._documents) > KEPT:
@@ -75,7 +79,8 @@ class Documents:
         return JSONResponse({"id": key})
 
     async def shim(self, _: Request) -> Response:
-        headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+        """The script, under an address that carries its hash: a browser asks for it once."""
+        headers = {"Cache-Control": A_YEAR, "X-Content-Type-Options": "nosniff"}
         return Response(self._pages.read("openai.js"), media_type="text/javascript", headers=headers)
 
     async def document(self, request: Request) -> Response:
@@ -100,11 +105,7 @@ class Documents:
         headers["Permissions-Policy"] = permissions_policy(
             found.permissions, origin=f"http://{found.label}.widgets.localhost:{port}"
         )
-        return HTMLResponse(self._with_shim(found), headers=headers)
-
-    def _with_shim(self, document: Document) -> str:
-        values = html.escape(json.dumps(document.globals, separators=(",", ":"), ensure_ascii=False), quote=True)
-        tag = self._pages.fill("shim.html", globals=values).strip()
-        prologue = PROLOGUE.match(document.html)
-        at = prologue.end() if prologue else 0
-        return document.html[:at] + tag + document.html[at:]
+        headers["Cache-Control"] = A_DAY
+        digest = hashlib.sha256(self._pages.read("openai.js").encode()).hexdigest()[:16]
+        script = self._pages.fill("shim.html", digest=digest).strip()
+        return HTMLResponse(found.before + script + found.after, headers=headers)

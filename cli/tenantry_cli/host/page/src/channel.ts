@@ -25,8 +25,9 @@ export interface Insets {
   left: number;
 }
 
-/** What the script is told when the document is made: the first globals, and whether there is a file library. */
+/** What the frame's name tells the script: its document, the first globals, and whether there is a file library. */
 export interface Start {
+  document: string;
   globals: Globals;
   library: boolean;
 }
@@ -56,6 +57,7 @@ export type FromWidget =
   | { tenantry: "state"; state: unknown }
   | { tenantry: "place"; place: Place }
   | { tenantry: "height"; height: number; measured: boolean }
+  | { tenantry: "painted"; at: number }
   | { tenantry: "console"; lines: ConsoleLine[]; dropped: number }
   | { tenantry: "violation"; violation: Violation };
 

@@ -7,7 +7,7 @@ import { selected, turns } from "./state/conversation";
 import { knobs } from "./state/knobs";
 import { connection, follow, load, reconnectOnKnobs } from "./state/plugins";
 import { note } from "./state/log";
-import { PROXY } from "./widget/instance";
+import { PROXY } from "./widget/frames";
 import { instances } from "./widget/registry";
 import { App } from "./ui/App";
 import { Bare } from "./ui/Bare";

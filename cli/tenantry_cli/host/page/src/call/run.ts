@@ -3,12 +3,15 @@ import type { Connection } from "../mcp/connection";
 import { fileParams, needsApproval, title } from "../mcp/tools";
 import { add, ask, call, change, trusted, type CallTurn } from "../state/conversation";
 import { exchanges, toolLine } from "../state/log";
+import { submit } from "../widget/timings";
 import { remember, withDownloads } from "./files";
 
 /** Call a tool as the model would: the card, the approval, the call, the result. */
 export async function run(connection: Connection, tool: Dict, given: Dict): Promise<void> {
+  const id = newId("call");
+  submit(id);
   const args = await withDownloads(given, fileParams(tool), connection.plugin.label);
-  const turn: CallTurn = { kind: "call", id: newId("call"), tool, args, phase: needsApproval(tool) ? "approval" : "running" };
+  const turn: CallTurn = { kind: "call", id, tool, args, phase: needsApproval(tool) ? "approval" : "running" };
   add(turn);
   if (turn.phase === "approval" && !(await approved(tool, args, turn.id))) return change(turn.id, { phase: "denied" });
   await perform(connection, turn.id);
@@ -26,7 +29,7 @@ async function perform(connection: Connection, id: string): Promise<void> {
   const turn = call(id);
   if (!turn) return;
   const began = performance.now();
-  change(id, { phase: "running", result: undefined, error: undefined, mismatch: undefined, progress: undefined });
+  change(id, { phase: "running", answers: undefined, result: undefined, error: undefined, mismatch: undefined, progress: undefined });
   try {
     const result = await connection.callTool(turn.tool.name, turn.args, {}, (progress) => {
       change(id, { progress: progress as CallTurn["progress"] });

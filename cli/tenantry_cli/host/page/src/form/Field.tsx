@@ -1,6 +1,7 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { message, type Dict } from "../json";
 import { ArrayField, ObjectField } from "./compound";
+import { FormFaults } from "./faults";
 import { Scalar } from "./Scalar";
 import { choiceOf, initial, kind, shape } from "./schema";
 
@@ -18,6 +19,8 @@ export interface FieldProps {
   name: string;
   /** Unique on the page: ids of controls are made from it. */
   path: string;
+  /** Where the value is in the arguments: a JSON pointer, by which its faults are found. */
+  pointer: string;
   required: boolean;
   /** Without a label and frame of its own: the form itself. */
   bare?: boolean;
@@ -26,9 +29,9 @@ export interface FieldProps {
 }
 
 export function Field(props: FieldProps) {
-  const { schema, root, value, onChange, name, path, required, bare, files, onRemove } = props;
+  const { schema, root, value, onChange, name, path, pointer, required, bare, files, onRemove } = props;
   const { schema: found, nullable, choices } = shape(schema, root);
-  const isFile = files?.names.includes(name) && path.split(".").length === 2;
+  const isFile = files?.names.includes(name) && pointer.split("/").length === 2;
   const what = choices ? "choice" : kind(found);
   const label = found.title ?? name;
   const description = found.description;
@@ -49,12 +52,19 @@ export function Field(props: FieldProps) {
   ) : (
     <Scalar {...props} schema={found} what={what} nullable={nullable} />
   );
+  const fault = useContext(FormFaults).get(pointer);
   if (bare) return control;
 
   const group = isFile || choices || what === "object" || what === "array";
   const Label = group ? "span" : "label";
   return (
-    <div class="field" role={group ? "group" : undefined} aria-labelledby={group ? `${path}-name` : undefined}>
+    <div
+      class="field"
+      data-wrong={fault !== undefined}
+      role={group ? "group" : undefined}
+      aria-labelledby={group ? `${path}-name` : undefined}
+      aria-describedby={group && fault ? `${path}-fault` : undefined}
+    >
       <div class="field-head">
         <Label class="field-name" id={`${path}-name`} {...(group ? {} : { for: path })}>
           {label}
@@ -77,6 +87,11 @@ export function Field(props: FieldProps) {
         </p>
       )}
       {control}
+      {fault && (
+        <p class="field-fault" id={`${path}-fault`}>
+          {fault}
+        </p>
+      )}
     </div>
   );
 }

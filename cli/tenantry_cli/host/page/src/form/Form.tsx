@@ -1,6 +1,6 @@
-import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
-import { useEffect, useId, useMemo, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { isDict, message, type Dict } from "../json";
+import { faultsOf, FormFaults, type Faults } from "./faults";
 import { Field, type Files } from "./Field";
 import { initial } from "./schema";
 
@@ -13,15 +13,25 @@ interface Props {
   onCancel?: () => void;
 }
 
+const NONE: Faults = new Map();
+
 /** A form made from a JSON Schema of an object, with the raw JSON as an alternative. Ctrl+Enter submits. */
 export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props) {
   const [value, setValue] = useState<Dict>(() => ({ ...(initial(schema, schema, true) as Dict), ...start }));
   const [raw, setRaw] = useState<string | null>(null);
   const [problem, setProblem] = useState("");
+  /** How often it was sent with faults: from then on each field says what is wrong with it as it is filled in. */
+  const [attempts, setAttempts] = useState(0);
+  const form = useRef<HTMLFormElement>(null);
   const id = useId();
   const empty = useMemo(() => Object.keys(schema.properties ?? {}).length === 0 && !schema.additionalProperties, [schema]);
+  const faults = useMemo(() => (attempts && raw === null ? faultsOf(schema, value) : NONE), [attempts, raw, schema, value]);
 
   useEffect(() => setProblem(""), [value, raw]);
+  useEffect(() => {
+    const wrong = form.current?.querySelector<HTMLElement>("[aria-invalid=true], .field[data-wrong=true] :is(input, select, textarea, button)");
+    if (attempts) wrong?.focus();
+  }, [attempts]);
 
   function send(event: Event, anyway = false): void {
     event.preventDefault();
@@ -34,9 +44,10 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
       }
     }
     if (!isDict(args)) return setProblem("Arguments are a JSON object.");
-    const wrong = anyway ? undefined : check(schema, args);
-    if (wrong) return setProblem(wrong);
-    onSubmit(args);
+    const wrong = anyway ? NONE : faultsOf(schema, args);
+    if (wrong.size === 0) return onSubmit(args);
+    if (raw === null) setAttempts(attempts + 1);
+    else setProblem([...wrong].map(([pointer, text]) => `${pointer.slice(1) || "The whole"}: ${text}`).join(" "));
   }
 
   function toggle(): void {
@@ -49,9 +60,11 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
     }
   }
 
+  const said = problem || summary(faults);
   return (
     <form
       class="form"
+      ref={form}
       onSubmit={send}
       onKeyDown={(event) => {
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event);
@@ -62,18 +75,20 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
         {raw !== null ? (
           <label class="field">
             <span class="field-name">Arguments as JSON</span>
-            <textarea class="mono" rows={8} spellcheck={false} value={raw} onInput={(e) => setRaw(e.currentTarget.value)} />
+            <textarea class="mono" rows={8} spellcheck={false} aria-invalid={problem !== ""} value={raw} onInput={(e) => setRaw(e.currentTarget.value)} />
           </label>
         ) : empty ? (
           <p class="quiet">Nothing to fill in.</p>
         ) : (
-          <Field schema={schema} root={schema} value={value} onChange={(v) => setValue((v as Dict) ?? {})} name="" path={id} required bare files={files} />
+          <FormFaults.Provider value={faults}>
+            <Field schema={schema} root={schema} value={value} onChange={(v) => setValue((v as Dict) ?? {})} name="" path={id} pointer="" required bare files={files} />
+          </FormFaults.Provider>
         )}
       </div>
-      {problem && (
+      {said && (
         <p class="problem" role="alert">
-          {problem}{" "}
-          {!problem.startsWith("This is not") && (
+          {said}{" "}
+          {!said.startsWith("This is not") && (
             <button type="button" class="link" onClick={(e) => send(e, true)}>
               Send anyway
             </button>
@@ -85,6 +100,9 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
           JSON
         </button>
         <span class="grow" />
+        <span class="quiet keys" aria-hidden="true">
+          <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+        </span>
         {onCancel && (
           <button type="button" class="quiet-button" onClick={onCancel}>
             Decline
@@ -98,21 +116,10 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
   );
 }
 
-/** In words what keeps the arguments from matching; a file's URL is filled in later, so it isn't missed here. */
-function check(schema: Dict, args: Dict): string | undefined {
-  const missing = ((schema.required ?? []) as string[]).filter((name) => !(name in args));
-  if (missing.length) return `Still to fill in: ${missing.join(", ")}.`;
-  try {
-    const result = new CfWorkerJsonSchemaValidator({ shortcircuit: false }).getValidator(schema as never)(withUrls(args));
-    return result.valid ? undefined : `The arguments don't match the schema: ${result.errorMessage}`;
-  } catch (error) {
-    return `The schema can't be used: ${message(error)}`;
-  }
-}
-
-function withUrls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withUrls);
-  if (!isDict(value)) return value;
-  const inner = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withUrls(item)]));
-  return typeof inner.file_id === "string" ? { download_url: "https://file.invalid/", ...inner } : inner;
+function summary(faults: Faults): string {
+  if (faults.size === 0) return "";
+  const whole = faults.get("");
+  const fields = faults.size - (whole ? 1 : 0);
+  const counted = fields === 0 ? "" : fields === 1 ? "One field needs another look." : "Some fields need another look.";
+  return [whole, counted].filter(Boolean).join(" ");
 }

@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
+import { useContext, useState } from "preact/hooks";
 import { type Dict } from "../json";
+import { FormFaults } from "./faults";
 import type { FieldProps } from "./Field";
 
 const INPUTS: Record<string, "date" | "datetime-local" | "time" | "email" | "url" | "color" | "password"> = {
@@ -16,9 +17,10 @@ const LONG = 200; // characters from which a text gets more than one line
 type Props = FieldProps & { schema: Dict; what: string; nullable: boolean };
 
 /** One value: text in its format, a number, yes or no, one of a list, or anything as JSON. */
-export function Scalar({ schema, what, nullable, value, onChange, path, required }: Props) {
-  const help = schema.description ? `${path}-help` : undefined;
-  const common = { id: path, "aria-describedby": help, "aria-required": required };
+export function Scalar({ schema, what, nullable, value, onChange, path, pointer, required }: Props) {
+  const wrong = useContext(FormFaults).has(pointer);
+  const described = [schema.description && `${path}-help`, wrong && `${path}-fault`].filter(Boolean).join(" ");
+  const common = { id: path, "aria-describedby": described || undefined, "aria-required": required, "aria-invalid": wrong || undefined };
   const clear = (text: string) => (text === "" ? (nullable && required ? null : undefined) : text);
 
   if (what === "enum" || what === "boolean") {
@@ -57,7 +59,7 @@ export function Scalar({ schema, what, nullable, value, onChange, path, required
       />
     );
   if (what === "null") return <code class="quiet">null</code>;
-  if (what === "any") return <AnyJson value={value} onChange={onChange} common={common} />;
+  if (what === "any") return <AnyJson value={value} onChange={onChange} common={common} wrong={wrong} />;
   const text = typeof value === "string" ? value : "";
   if ((schema.maxLength ?? 0) > LONG || schema.contentMediaType || text.includes("\n"))
     return <textarea rows={3} {...common} value={text} placeholder={hint(schema)} onInput={(e) => onChange(clear(e.currentTarget.value))} />;
@@ -77,15 +79,15 @@ export function Scalar({ schema, what, nullable, value, onChange, path, required
   );
 }
 
-function AnyJson({ value, onChange, common }: { value: unknown; onChange: (value: unknown) => void; common: object }) {
+function AnyJson({ value, onChange, common, wrong }: { value: unknown; onChange: (value: unknown) => void; common: object; wrong: boolean }) {
   const [text, setText] = useState(value === undefined ? "" : JSON.stringify(value));
-  const [wrong, setWrong] = useState(false);
+  const [unread, setUnread] = useState(false);
   return (
     <input
       type="text"
       class="mono"
       {...common}
-      aria-invalid={wrong}
+      aria-invalid={unread || wrong || undefined}
       placeholder="any JSON"
       value={text}
       onInput={(e) => {
@@ -93,9 +95,9 @@ function AnyJson({ value, onChange, common }: { value: unknown; onChange: (value
         setText(typed);
         try {
           onChange(typed === "" ? undefined : JSON.parse(typed));
-          setWrong(false);
+          setUnread(false);
         } catch {
-          setWrong(true);
+          setUnread(true);
         }
       }}
     />

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { isDict, type Dict } from "../json";
+import { encoded } from "./faults";
 import { Field, type FieldProps } from "./Field";
 import { initial } from "./schema";
 
 /** An object: its properties, and free keys where `additionalProperties` or `patternProperties` allow them. */
-export function ObjectField({ schema, root, value, onChange, path, bare, files }: FieldProps & { schema: Dict }) {
+export function ObjectField({ schema, root, value, onChange, path, pointer, bare, files }: FieldProps & { schema: Dict }) {
   const held: Dict = isDict(value) ? value : {};
   const properties: Dict = schema.properties ?? {};
   const extra = schema.additionalProperties ?? Object.values(schema.patternProperties ?? {})[0];
@@ -26,6 +27,7 @@ export function ObjectField({ schema, root, value, onChange, path, bare, files }
           root={root}
           name={name}
           path={`${path}.${name}`}
+          pointer={`${pointer}/${encoded(name)}`}
           value={held[name]}
           required={(schema.required ?? []).includes(name)}
           onChange={(item) => set(name, item)}
@@ -41,6 +43,7 @@ export function ObjectField({ schema, root, value, onChange, path, bare, files }
               root={root}
               name={name}
               path={`${path}.${name}`}
+          pointer={`${pointer}/${encoded(name)}`}
               value={held[name]}
               required
               onChange={(item) => set(name, item)}
@@ -68,7 +71,7 @@ export function ObjectField({ schema, root, value, onChange, path, bare, files }
 }
 
 /** A list of one kind, or a tuple (`prefixItems`). */
-export function ArrayField({ schema, root, value, onChange, path }: FieldProps & { schema: Dict }) {
+export function ArrayField({ schema, root, value, onChange, path, pointer }: FieldProps & { schema: Dict }) {
   const held: unknown[] = Array.isArray(value) ? value : [];
   const fixed: unknown[] = schema.prefixItems ?? (Array.isArray(schema.items) ? schema.items : []);
   const inner = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
@@ -85,6 +88,7 @@ export function ArrayField({ schema, root, value, onChange, path }: FieldProps &
           root={root}
           name={`${index + 1}`}
           path={`${path}.${index}`}
+          pointer={`${pointer}/${index}`}
           value={held[index]}
           required
           onChange={(item) => set(index, item)}

@@ -13,6 +13,7 @@ import { watchedFetch } from "./trace";
 export const HTML = "text/html;profile=mcp-app";
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 const PAGES = 50; // of one list
+const ELSEWHERE = 10_000; // milliseconds a template of a server elsewhere is taken to be the same: from choosing to calling
 const PATIENCE = 60_000; // milliseconds for one call; the platform's own budget is 25 s
 
 export interface Plugin {
@@ -23,6 +24,10 @@ export interface Plugin {
   release: string;
   mcpUrl: string;
   hostUrl?: string;
+  /** "kit" for a plugin written with the kit; what else there is has other tests. */
+  kind: string;
+  /** Names of the secrets it declares. */
+  secrets: string[];
   examples: { prompt?: string; tool: string; arguments?: Dict }[];
 }
 
@@ -53,6 +58,8 @@ export class Connection {
   readonly lists = signal(0);
   readonly accounts: Accounts;
   challenge = "";
+  /** Templates that were read since the lists were: a release, or another kind of client, reads them anew. */
+  readonly #templates = new Map<string, { at: number; template: Promise<Template> }>();
   #client: Client | undefined;
 
   constructor(readonly plugin: Plugin) {
@@ -102,6 +109,7 @@ export class Connection {
 
   /** Read the lists anew. */
   async refresh(): Promise<void> {
+    this.#templates.clear();
     const can = this.#client?.getServerCapabilities() ?? {};
     this.tools.value = can.tools ? await this.#all("tools/list", "tools") : [];
     this.resources.value = can.resources ? await this.#all("resources/list", "resources") : [];
@@ -141,8 +149,20 @@ export class Connection {
     return this.tools.value.find((tool) => tool.name === name);
   }
 
-  /** A template with its metadata. Raises: an Error that says what is wrong with it. */
-  async template(uri: string): Promise<Template> {
+  /**
+   * A template with its metadata, read once for each release; of a server elsewhere, which tells of no releases, once
+   * in a while. Raises: an Error that says what is wrong with it.
+   */
+  template(uri: string): Promise<Template> {
+    const known = this.#templates.get(uri);
+    if (known && (this.plugin.tenant || performance.now() - known.at < ELSEWHERE)) return known.template;
+    const template = this.#readTemplate(uri);
+    this.#templates.set(uri, { at: performance.now(), template });
+    template.catch(() => this.#templates.delete(uri));
+    return template;
+  }
+
+  async #readTemplate(uri: string): Promise<Template> {
     if (!uri.startsWith("ui://")) throw new Error(`${uri} is not a ui:// resource.`);
     const result = await this.request("resources/read", { uri });
     const content: Dict | undefined = result.contents?.[0];

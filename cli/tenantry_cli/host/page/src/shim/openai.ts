@@ -5,14 +5,25 @@ import type { Globals, Start, ToWidget } from "../channel";
 import { watchConsole } from "./console";
 import { watchHeight } from "./height";
 import { watchHistory } from "./history";
+import { watchPaint } from "./paint";
 import { Port } from "./port";
 
-const start = JSON.parse(document.currentScript?.dataset.globals ?? "{}") as Start;
+const start = read(window.name);
 document.currentScript?.remove();
+
+/** What the frame's name says; a widget that has given itself another name begins with nothing. */
+function read(name: string): Partial<Start> {
+  try {
+    return JSON.parse(name) as Start;
+  } catch {
+    return {};
+  }
+}
 
 const port = new Port(window.parent);
 const history = watchHistory((place) => port.post({ tenantry: "place", place }));
 const height = watchHeight((value, measured) => port.post({ tenantry: "height", height: value, measured }));
+watchPaint((at) => port.post({ tenantry: "painted", at }));
 watchConsole((lines, dropped) => port.post({ tenantry: "console", lines, dropped }));
 document.addEventListener("securitypolicyviolation", (event) => {
   const { effectiveDirective, blockedURI, sourceFile, lineNumber, sample } = event;

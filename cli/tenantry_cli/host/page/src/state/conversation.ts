@@ -18,6 +18,8 @@ export interface CallTurn {
   mismatch?: string;
   widgetState?: unknown;
   modelContext?: Dict;
+  /** What the person answered while the call ran: a form, true for a visit, the model's words, null for a refusal. */
+  answers?: unknown[];
   progress?: { progress: number; total?: number; message?: string };
   closed?: boolean;
   exchange?: number;
@@ -51,10 +53,13 @@ export const scrollRequests = signal(0);
 /** Tools that the person has allowed for the rest of this conversation. */
 export const trusted = signal<ReadonlySet<string>>(new Set());
 
+const SOON = 300; // milliseconds
+
 let key = "";
 
 /** Show the stored conversation with this plugin; a call that was under way when the page went is marked so. */
 export function open(label: string): void {
+  if (saving !== undefined) saveNow();
   key = `tenantry.chat.${label}`;
   const kept = read<{ id: string; turns: Turn[] }>(key);
   conversationId.value = kept?.id ?? newId("conv");
@@ -77,8 +82,19 @@ export function restart(): void {
   save();
 }
 
-/** Keep the conversation for the next load; where storage is full the oldest turns are let go first. */
+let saving: ReturnType<typeof setTimeout> | undefined;
+
+/** Keep the conversation for the next load, soon: a call changes it several times, and results can be large. */
 export function save(): void {
+  saving ??= setTimeout(saveNow, SOON);
+}
+
+addEventListener("pagehide", () => saving !== undefined && saveNow());
+
+/** Where storage is full the oldest turns are let go first. */
+function saveNow(): void {
+  clearTimeout(saving);
+  saving = undefined;
   let kept = turns.peek().slice(-40);
   while (!write(key, { id: conversationId.peek(), turns: kept }) && kept.length > 1) kept = kept.slice(Math.ceil(kept.length / 2));
 }
@@ -102,6 +118,12 @@ export function change(id: string, patch: Partial<CallTurn>): void {
 
 export function call(id: string | null): CallTurn | undefined {
   return turns.value.find((turn): turn is CallTurn => turn.kind === "call" && turn.id === id);
+}
+
+/** Note what was answered for the call that runs; of several at once nobody can tell. */
+export function noteAnswer(answer: unknown): void {
+  const running = turns.peek().filter((turn): turn is CallTurn => turn.kind === "call" && turn.phase === "running");
+  if (running.length === 1) change(running[0]!.id, { answers: [...(running[0]!.answers ?? []), answer] });
 }
 
 /** Put a question to the person and wait. */

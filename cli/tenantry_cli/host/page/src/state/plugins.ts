@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import { Connection, type Plugin } from "../mcp/connection";
+import { prepareAll } from "../widget/prepare";
 import { hotReload } from "../widget/registry";
 import type { Dict } from "../json";
 import { readLink } from "../call/link";
@@ -31,6 +32,7 @@ export async function use(plugin: Plugin): Promise<void> {
   open(plugin.label);
   connection.value = next;
   await Promise.all([next.connect(), check(plugin)]);
+  if (!readLink().bare) requestIdleCallback(() => void prepareAll(next), { timeout: 1000 });
 }
 
 async function check({ tenant, plugin }: Plugin): Promise<void> {
@@ -46,6 +48,8 @@ function named(raw: Dict): Plugin {
     release: raw.release ?? "",
     mcpUrl: raw.mcp_url,
     hostUrl: raw.host_url,
+    kind: raw.kind ?? "",
+    secrets: raw.secrets ?? [],
     examples: raw.examples ?? [],
   };
 }
@@ -54,7 +58,7 @@ function named(raw: Dict): Plugin {
 async function elsewhere(url: string): Promise<Plugin> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(url)));
   const label = `url-${Array.from(digest.slice(0, 6), (b) => b.toString(16).padStart(2, "0")).join("")}`;
-  return { tenant: "", plugin: url, label, title: new URL(url).host, release: "", mcpUrl: url, examples: [] };
+  return { tenant: "", plugin: url, label, title: new URL(url).host, release: "", mcpUrl: url, kind: "", secrets: [], examples: [] };
 }
 
 /** Follow releases: read the plugin again, and show its widgets anew where they are. */

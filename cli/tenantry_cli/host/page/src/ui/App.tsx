@@ -9,6 +9,16 @@ import { Picker } from "./Picker";
 import { Sidebar, sidebarOpen } from "./Sidebar";
 import { Toast } from "./toast";
 
+/** As wide as what takes its place. */
+function Connecting() {
+  return (
+    <>
+      <span class="bone" aria-hidden="true" />
+      <span class="hidden">Connecting</span>
+    </>
+  );
+}
+
 export function App() {
   const current = connection.value;
   const status = current?.status.value ?? "connecting";
@@ -23,7 +33,7 @@ export function App() {
           </span>
           <h1>{current?.plugin.title ?? current?.plugin.plugin ?? "Tenantry"}</h1>
           <span class="status" data-status={status} role="status">
-            {status === "ready" ? `MCP ${current?.revision.value}` : status === "connecting" ? "Connecting…" : status === "sign-in" ? "Sign-in needed" : "Not connected"}
+            {status === "ready" ? `MCP ${current?.revision.value}` : status === "connecting" ? <Connecting /> : status === "sign-in" ? "Sign-in needed" : "Not connected"}
           </span>
           <span class="grow" />
           <IconButton name={knobs.value.theme === "dark" ? "sun" : "moon"} label={knobs.value.theme === "dark" ? "Light theme" : "Dark theme"} onClick={() => turn("theme", knobs.value.theme === "dark" ? "light" : "dark")} />

@@ -2,7 +2,7 @@ import { challengeOf, again } from "../call/run";
 import { linkTo } from "../call/link";
 import { asPytest } from "../call/pytest";
 import { status, template } from "../mcp/tools";
-import { asks, change, selected, type CallTurn } from "../state/conversation";
+import { asks, change, selected, turns, type CallTurn } from "../state/conversation";
 import { connection, screenshots } from "../state/plugins";
 import { save } from "../widget/acts";
 import { picture } from "../call/picture";
@@ -20,7 +20,8 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   if (!current) return null;
   const { phase, result, error } = turn;
   const questions = asks.value.filter((a) => a.turn === turn.id);
-  const challenge = challengeOf(result);
+  const refused = phase === "failed" && current.status.value === "sign-in" && turns.value.at(-1)?.id === turn.id;
+  const challenge = refused ? current.challenge : challengeOf(result);
   const widget = template(turn.tool) && !turn.closed;
 
   async function shoot(): Promise<void> {
@@ -32,20 +33,28 @@ export function CallCard({ turn }: { turn: CallTurn }) {
     }
   }
 
+  async function write(): Promise<void> {
+    try {
+      await copy("Test", await asPytest({ connection: current!, turn, turns: turns.peek() }));
+    } catch (problem) {
+      toast(message(problem));
+    }
+  }
+
   return (
     <article class="call" data-phase={phase} aria-label={`Call of ${turn.tool.name}`} onFocusCapture={() => (selected.value = turn.id)} onPointerDown={() => (selected.value = turn.id)}>
       <header class="call-head">
         <span class="call-mark" aria-hidden="true">
-          {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" ? "shield" : "cross"} />}
+          {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" || challenge !== undefined ? "shield" : "cross"} />}
         </span>
         <span class="call-status" role="status">
-          {phrase(turn)}
+          {challenge === undefined ? phrase(turn) : "Waiting for you to sign in"}
         </span>
         {turn.ms !== undefined && <span class="quiet">{turn.ms < 1000 ? `${Math.round(turn.ms)} ms` : `${(turn.ms / 1000).toFixed(1)} s`}</span>}
         <span class="grow" />
         <span class="call-tools">
           <IconButton name="again" label="Call again" onClick={() => void again(current, turn.id)} disabled={phase === "approval" || phase === "running"} />
-          <IconButton name="code" label="Copy as pytest" onClick={() => void copy("Test", asPytest(current.plugin, turn))} disabled={!result} />
+          <IconButton name="code" label="Copy as pytest" onClick={() => void write()} disabled={!result} />
           <IconButton name="link" label="Copy link to this call" onClick={() => void copy("Link", linkTo(current.plugin, turn.tool.name, turn.args))} />
           {widget && screenshots.value && <IconButton name="camera" label="Screenshot of the widget" onClick={() => void shoot()} disabled={!result} />}
         </span>
@@ -68,18 +77,18 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           </button>
         </p>
       )}
-      {challenge && <SignIn challenge={challenge} text="The tool needs you to sign in." then={() => void again(current, turn.id)} />}
+      {challenge !== undefined && <SignIn challenge={challenge} text={refused ? "Your sign-in has expired." : "The tool needs you to sign in."} then={() => void again(current, turn.id)} />}
       {turn.mismatch && (
         <p class="problem" role="alert">
           structuredContent breaks outputSchema: {turn.mismatch}
         </p>
       )}
-      {error && phase === "failed" && (
+      {error && phase === "failed" && !refused && (
         <p class="problem" role="alert">
           {error}
         </p>
       )}
-      {result && !challenge && (
+      {result && challenge === undefined && (
         <details class="result" open={!widget}>
           <summary>{result.isError ? "The tool reported an error" : "What the tool said"}</summary>
           <Content blocks={result.content ?? []} />

@@ -1,12 +1,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { upload } from "../call/files";
+import { phrase } from "../call/phrase";
 import { run } from "../call/run";
 import { Form } from "../form/Form";
 import { isDict, type Dict } from "../json";
 import { fileParams, title, visibility } from "../mcp/tools";
 import { say, scrollRequests } from "../state/conversation";
 import { connection } from "../state/plugins";
+import { prepare } from "../widget/prepare";
 import { IconButton } from "./icons";
 import { toast } from "./toast";
 
@@ -14,7 +16,7 @@ export const chosenTool = signal<string | null>(null);
 /** Arguments to begin with, from a link or an example. */
 export const prefill = signal<Dict>({});
 
-export function start(tool: Dict, args: Dict, prompt = `Use ${title(tool)}`): void {
+export function start(tool: Dict, args: Dict, prompt = phrase(tool, args)): void {
   const current = connection.peek();
   if (!current) return;
   say(prompt, "person");
@@ -41,8 +43,15 @@ export function Composer() {
   const tool = chosenTool.value ? current?.tool(chosenTool.value) : undefined;
 
   useEffect(() => {
+    if (tool && current) void prepare(current, tool).catch(() => undefined); // a call says what is wrong
     if (tool) box.current?.querySelector<HTMLElement>("input, select, textarea, .primary")?.focus();
   }, [tool?.name]);
+
+  function putAway(): void {
+    chosenTool.value = null;
+    prefill.value = {};
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>("textarea")?.focus());
+  }
 
   function send(event: Event): void {
     event.preventDefault();
@@ -60,7 +69,14 @@ export function Composer() {
   }
 
   return (
-    <section class="composer" aria-label="Composer" ref={box}>
+    <section
+      class="composer"
+      aria-label="Composer"
+      ref={box}
+      onKeyDown={(e) => {
+        if (e.key === "Escape" && tool) putAway();
+      }}
+    >
       {tool && current ? (
         <>
           <header class="composer-head">
@@ -68,7 +84,7 @@ export function Composer() {
               <h2>{title(tool)}</h2>
               <p class="quiet">{tool.description}</p>
             </div>
-            <IconButton name="cross" label="Put the tool away" onClick={() => (chosenTool.value = null)} />
+            <IconButton name="cross" label="Put the tool away" onClick={putAway} />
           </header>
           <Form
             key={`${current.plugin.label} ${tool.name} ${JSON.stringify(prefill.value)}`}

@@ -1,4 +1,7 @@
+import { useState } from "preact/hooks";
 import { isDict, type Dict } from "../json";
+
+const CHARACTERS = 4000; // of one text, before the rest is asked for
 
 /** Content blocks of a result, as a host shows them. */
 export function Content({ blocks }: { blocks: Dict[] }) {
@@ -11,8 +14,21 @@ export function Content({ blocks }: { blocks: Dict[] }) {
   );
 }
 
+function Text({ text }: { text: string }) {
+  const [whole, setWhole] = useState(false);
+  if (whole || text.length <= CHARACTERS) return <p class="pre">{text}</p>;
+  return (
+    <>
+      <p class="pre">{text.slice(0, CHARACTERS)}…</p>
+      <button type="button" class="quiet-button unfold" onClick={() => setWhole(true)}>
+        Show all {text.length.toLocaleString("en")} characters
+      </button>
+    </>
+  );
+}
+
 function Block({ block }: { block: Dict }) {
-  if (block.type === "text") return <p class="pre">{block.text}</p>;
+  if (block.type === "text") return <Text text={String(block.text)} />;
   const data = `data:${block.mimeType};base64,${block.data}`;
   if (block.type === "image") return <img src={data} alt="Made by the tool" />;
   if (block.type === "audio") return <audio controls src={data} />;

@@ -1,33 +1,59 @@
+import { useState } from "preact/hooks";
 import { isDict } from "../json";
 
 const OPEN = 2; // levels shown unfolded
-const ITEMS = 200; // of one list or object; more are counted
+const ITEMS = 100; // of one list or object, at a time
+const CHARACTERS = 1500; // of one text, before the rest is asked for
 
 /** A JSON value to look at: foldable, coloured by kind, readable by a screen reader as plain text. */
 export function Json({ value, level = 0, open = OPEN }: { value: unknown; level?: number; open?: number }) {
-  if (Array.isArray(value) || isDict(value)) {
-    const entries = Object.entries(value);
-    const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-    if (entries.length === 0) return <span class="json-mark">{begin + end}</span>;
-    return (
-      <details class="json" open={level < open}>
-        <summary>
-          <span class="json-mark">{begin}</span>
-          <span class="json-count">{entries.length}</span>
-          <span class="json-mark">{end}</span>
-        </summary>
+  if (Array.isArray(value) || isDict(value)) return <Compound value={value} level={level} open={open} />;
+  if (typeof value === "string") return <Text value={value} />;
+  return <span class="json-value">{value === undefined ? "undefined" : JSON.stringify(value)}</span>;
+}
+
+/** What is folded is not built: a result of a megabyte costs what is looked at. */
+function Compound({ value, level, open }: { value: object; level: number; open: number }) {
+  const [unfolded, setUnfolded] = useState(level < open);
+  const [shown, setShown] = useState(ITEMS);
+  const keys = Object.keys(value);
+  const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  if (keys.length === 0) return <span class="json-mark">{begin + end}</span>;
+  return (
+    <details class="json" open={unfolded} onToggle={(e) => setUnfolded(e.currentTarget.open)}>
+      <summary>
+        <span class="json-mark">{begin}</span>
+        <span class="json-count">{keys.length.toLocaleString("en")}</span>
+        <span class="json-mark">{end}</span>
+      </summary>
+      {unfolded && (
         <div class="json-items">
-          {entries.slice(0, ITEMS).map(([key, item]) => (
+          {keys.slice(0, shown).map((key) => (
             <div key={key} class="json-item">
               <span class="json-key">{key}</span>
-              <Json value={item} level={level + 1} open={open} />
+              <Json value={(value as Record<string, unknown>)[key]} level={level + 1} open={open} />
             </div>
           ))}
-          {entries.length > ITEMS && <div class="quiet">{entries.length - ITEMS} more</div>}
+          {keys.length > shown && (
+            <button type="button" class="link" onClick={() => setShown(shown + ITEMS * 5)}>
+              {(keys.length - shown).toLocaleString("en")} more
+            </button>
+          )}
         </div>
-      </details>
-    );
-  }
-  if (typeof value === "string") return <span class="json-text">{value}</span>;
-  return <span class="json-value">{value === undefined ? "undefined" : JSON.stringify(value)}</span>;
+      )}
+    </details>
+  );
+}
+
+function Text({ value }: { value: string }) {
+  const [whole, setWhole] = useState(false);
+  if (whole || value.length <= CHARACTERS) return <span class="json-text">{value}</span>;
+  return (
+    <>
+      <span class="json-text">{value.slice(0, CHARACTERS)}…</span>{" "}
+      <button type="button" class="link" onClick={() => setWhole(true)}>
+        all {value.length.toLocaleString("en")} characters
+      </button>
+    </>
+  );
 }

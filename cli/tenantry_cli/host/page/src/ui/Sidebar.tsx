@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { visibility, needsApproval, template, title } from "../mcp/tools";
 import { connection, plugins, tools, use } from "../state/plugins";
 import { Account } from "./Account";
@@ -11,9 +11,35 @@ export const sidebarOpen = signal(false);
 export function Sidebar() {
   const [search, setSearch] = useState("");
   const current = connection.value;
-  const found = tools.value.filter((tool) => `${tool.name} ${title(tool)}`.toLowerCase().includes(search.toLowerCase()));
+  const words = search.toLowerCase().split(/\s+/);
+  const found = tools.value.filter((tool) => words.every((word) => `${tool.name} ${title(tool)} ${tool.description ?? ""}`.toLowerCase().includes(word)));
   const forModel = found.filter((tool) => visibility(tool).model);
+  const waiting = !current || (current.status.value === "connecting" && tools.value.length === 0);
+  const box = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLUListElement>(null);
   const appOnly = found.filter((tool) => !visibility(tool).model);
+
+  useEffect(() => {
+    const toSearch = (event: KeyboardEvent) => {
+      const typing = event.target instanceof Element && event.target.closest("input, select, textarea, dialog[open]");
+      if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      event.preventDefault();
+      sidebarOpen.value = true;
+      requestAnimationFrame(() => box.current?.focus());
+    };
+    addEventListener("keydown", toSearch);
+    return () => removeEventListener("keydown", toSearch);
+  }, []);
+
+  function walk(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const buttons = [...(list.current?.querySelectorAll<HTMLElement>(".tool") ?? [])];
+    const next = buttons.indexOf(document.activeElement as HTMLElement) + step;
+    if (next < 0) box.current?.focus();
+    else buttons[Math.min(next, buttons.length - 1)]?.focus();
+  }
 
   return (
     <nav
@@ -48,13 +74,22 @@ export function Sidebar() {
       ) : (
         <p class="plugin-name">{current?.plugin.title ?? current?.plugin.plugin}</p>
       )}
-      <input type="search" aria-label="Search tools" placeholder="Search tools" value={search} onInput={(e) => setSearch(e.currentTarget.value)} />
-      <ul class="tool-list" aria-label="Tools">
+      <input type="search" ref={box} aria-label="Search tools" placeholder={tools.value.length > 9 ? `Search ${tools.value.length} tools` : "Search tools"} value={search} onInput={(e) => setSearch(e.currentTarget.value)} onKeyDown={walk} />
+      {waiting && (
+        <div class="tool-bones" aria-hidden="true">
+          {[1, 2, 3, 4].map((n) => (
+            <span key={n} class="bone" />
+          ))}
+        </div>
+      )}
+      {!waiting && found.length === 0 && search && <p class="none">No tool has “{search}” in its name or description.</p>}
+      <ul class="tool-list" aria-label="Tools" ref={list} onKeyDown={walk}>
         {forModel.map((tool) => (
           <li key={tool.name}>
             <button
               type="button"
               class="tool"
+              title={tool.description}
               aria-current={chosenTool.value === tool.name ? "true" : undefined}
               onClick={() => {
                 chosenTool.value = tool.name;

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { message } from "../json";
 import type { Connection } from "../mcp/connection";
 import type { CallTurn } from "../state/conversation";
@@ -16,7 +16,7 @@ export function WidgetView({ turn, connection, uri, bare }: { turn: CallTurn; co
   const developer = knobs.value.developer;
   const ready = connection.status.value === "ready";
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!ready) return;
     let made: Instance | undefined;
     let gone = false;

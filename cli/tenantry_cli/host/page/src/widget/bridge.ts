@@ -11,12 +11,11 @@ import type { Instance } from "./instance";
 const HOST = { name: "chatgpt", version: "1.0.0" };
 
 /** MCP Apps 2026-01-26 for one widget: every request and notification of the specification has its handler here. */
-export function makeBridge(instance: Instance, load: () => void): AppBridge {
+export function makeBridge(instance: Instance): AppBridge {
   const { connection, turnId, template } = instance;
   const shown = instance.shown();
   const bridge = new AppBridge(null, HOST, capabilities(template.ui), { hostContext: shown && hostContext(shown) });
   bridge.onerror = (error) => note({ direction: "refused", name: "malformed message", detail: { error: message(error) }, turn: turnId });
-  bridge.onsandboxready = load;
   bridge.oncalltool = async ({ name, arguments: args }) => (await callFromWidget(instance, name, args ?? {})) as never;
   bridge.setRequestHandler("tools/list", async () => ({ tools: connection.tools.value.filter((t) => visibility(t).app) as never }));
   bridge.onlistresources = async (params) => (await connection.request("resources/list", { ...params })) as never;

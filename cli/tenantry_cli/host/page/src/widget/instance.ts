@@ -10,10 +10,12 @@ import { note, print, refuse } from "../state/log";
 import { makeBridge } from "./bridge";
 import { globals, hostContext, maxHeight, type Shown } from "./context";
 import { answerCall } from "./openai";
+import { forget, handOver } from "./documents";
+import { PROXY, take } from "./frames";
 import { Resizes } from "./resizes";
+import { Timings } from "./timings";
 import { WatchedTransport } from "./transport";
 
-export const PROXY = location.origin.replace("//", "//proxy.");
 const SANDBOX = "allow-scripts allow-same-origin allow-forms";
 const FIRST_HEIGHT = 160; // pixels until the widget has said its own
 const TEARDOWN = 800; // milliseconds a widget has to say goodbye
@@ -37,19 +39,19 @@ export class Instance {
   readonly ready = signal(false);
   readonly loaded = signal(false);
   readonly modal = signal<Instance | null>(null);
-  readonly frame = document.createElement("iframe");
+  frame: HTMLIFrameElement | undefined;
   readonly width;
   session = newId("widget");
   bridge: AppBridge | undefined;
   #transport: WatchedTransport | undefined;
   #sent: Globals | undefined;
   #start: Start | undefined;
+  #triedAgain = false;
   #delivered: { input?: string; result?: Dict; cancelled?: boolean } = {};
   #initialized = signal(0);
-  #document = "";
   #stops: (() => void)[] = [];
   #resizes = new Resizes(() => note({ direction: "refused", name: "endless resizing", detail: {}, turn: this.turnId }));
-  #begun = 0;
+  readonly timings: Timings;
 
   constructor(
     readonly connection: Connection,
@@ -58,6 +60,8 @@ export class Instance {
     readonly view: Globals["view"],
     readonly closeModal?: () => void,
   ) {
+    this.timings = new Timings(turnId);
+    this.timings.mark("template");
     this.height = signal(heights.get(turnId) ?? FIRST_HEIGHT);
     this.width = computed(() => (this.mode.value === "fullscreen" ? viewport.value.width : Math.min(device.value.width, viewport.value.width - 32)));
     const modes = template.ui.displayModes;
@@ -77,18 +81,15 @@ export class Instance {
 
   /** Put the frame into the page and load the widget. */
   async mount(container: HTMLElement): Promise<void> {
-    this.#begun = performance.now();
-    this.frame.title = `Widget of ${this.connection.plugin.title ?? this.label}`;
-    this.frame.allow = this.#allow(true);
-    this.frame.src = `${PROXY}/`;
     addEventListener("message", this.#listen);
     this.#stops.push(() => removeEventListener("message", this.#listen));
-    this.#document = await this.#register();
-    container.append(this.frame);
-    const target = this.frame.contentWindow;
+    const document = this.#handOver();
+    const { element, ready } = take(container, this.#allow(true), `Widget of ${this.connection.plugin.title ?? this.label}`);
+    this.frame = element;
+    const target = element.contentWindow;
     if (!target) return;
     this.#transport = new WatchedTransport(target, this.turnId);
-    this.bridge = makeBridge(this, () => this.#load());
+    this.bridge = makeBridge(this);
     this.bridge.addEventListener("initialized", () => {
       this.#delivered = {};
       this.#initialized.value += 1;
@@ -104,6 +105,10 @@ export class Instance {
       }),
     );
     this.#stops.push(effect(() => this.post({ tenantry: "library", available: knobs.value.library })));
+    const id = await document;
+    await ready;
+    this.timings.mark("frame");
+    if (element.isConnected) this.#load(id);
   }
 
   /** Show another version of the template in the same frame; widgetState, height and display mode stay. */
@@ -111,21 +116,21 @@ export class Instance {
     this.template = template;
     this.session = newId("widget");
     this.problem.value = "";
-    this.#begun = performance.now();
-    this.#document = await this.#register();
+    this.timings.restart();
+    const id = await this.#handOver();
     this.#transport?.reset();
     this.ready.value = false;
-    this.#load();
+    this.#load(id);
   }
 
   /** Say goodbye (ui/resource-teardown), then take the frame out. Whatever it sends later reaches nobody. */
   async unmount(): Promise<void> {
     this.modal.value?.unmount();
-    if (this.#initialized.peek() && this.frame.isConnected)
+    if (this.#initialized.peek() && this.frame?.isConnected)
       await this.bridge?.teardownResource({}, { timeout: TEARDOWN }).catch(() => undefined);
     for (const stop of this.#stops.splice(0)) stop();
     await this.bridge?.close().catch(() => undefined);
-    this.frame.remove();
+    this.frame?.remove();
   }
 
   async close(): Promise<void> {
@@ -135,7 +140,7 @@ export class Instance {
   }
 
   post(message: ToWidget): void {
-    if (this.ready.peek()) this.frame.contentWindow?.postMessage(message, PROXY);
+    if (this.ready.peek()) this.frame?.contentWindow?.postMessage(message, PROXY);
   }
 
   shown(): Shown | undefined {
@@ -163,24 +168,18 @@ export class Instance {
     return this.mode.value;
   }
 
-  async #register(): Promise<string> {
-    const shown = this.shown();
-    if (!shown) throw new Error("The message of this widget is gone.");
-    this.#start = { globals: globals(shown), library: knobs.value.library };
-    const { html, ui } = this.template;
-    const body = { label: this.label, html, csp: ui.csp, permissions: ui.permissions, globals: this.#start, open: knobs.value.developer };
-    const response = await fetch("/_host/documents", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    return (await response.json()).id;
+  async #handOver(): Promise<string> {
+    const id = await handOver(this.template, this.label, knobs.value.developer);
+    this.timings.mark("document");
+    return id;
   }
 
-  #load(): void {
+  #load(document: string): void {
+    const shown = this.shown();
+    if (!shown) return;
+    this.#start = { document, globals: globals(shown), library: knobs.value.library };
     const origin = location.origin.replace("//", `//${this.label}.widgets.`);
-    const params = { html: "", url: `${origin}/?_doc=${this.#document}`, name: this.#document, sandbox: SANDBOX, allow: this.#allow(false) };
+    const params = { html: "", url: `${origin}/?_doc=${document}`, name: JSON.stringify(this.#start), sandbox: SANDBOX, allow: this.#allow(false) };
     void this.bridge?.sendSandboxResourceReady(params);
   }
 
@@ -194,7 +193,7 @@ export class Instance {
   }
 
   #listen = (event: MessageEvent): void => {
-    if (event.source !== this.frame.contentWindow || event.origin !== PROXY || !isOurs(event.data)) return;
+    if (!this.frame || event.source !== this.frame.contentWindow || event.origin !== PROXY || !isOurs(event.data)) return;
     this.#receive(event.data as FromWidget | FromProxy).catch((error) => {
       note({ direction: "refused", name: "malformed message", detail: { error: message(error), data: event.data }, turn: this.turnId });
     });
@@ -203,6 +202,7 @@ export class Instance {
   async #receive(data: FromWidget | FromProxy): Promise<void> {
     switch (data.tenantry) {
       case "ready":
+        this.timings.mark("script");
         this.#transport?.reset();
         this.#sent = this.#start?.globals;
         this.ready.value = true;
@@ -212,9 +212,17 @@ export class Instance {
         this.post({ tenantry: "library", available: knobs.value.library });
         return;
       case "loaded":
+        if (!data.alive && !this.ready.value && !this.#triedAgain) {
+          this.#triedAgain = true; // the server may not know the document any more
+          forget(this.template);
+          return this.reload(this.template);
+        }
         if (!data.alive) this.problem.value = "The widget navigated itself away. That is refused: widgets stay in their frame.";
         this.loaded.value = data.alive;
-        if (data.alive) note({ direction: "from widget", name: "loaded", detail: {}, ms: performance.now() - this.#begun, turn: this.turnId });
+        if (data.alive) note({ direction: "from widget", name: "loaded", detail: {}, turn: this.turnId });
+        return;
+      case "painted":
+        if (Number.isFinite(data.at)) this.timings.mark("paint", data.at - performance.timeOrigin);
         return;
       case "refused":
         note({ direction: "refused", name: data.reason, detail: { count: data.count, sample: data.sample }, turn: this.turnId });
@@ -285,6 +293,7 @@ export class Instance {
     }
     if (turn.result && sent.result !== turn.result && !same(sent.result, turn.result)) {
       sent.result = turn.result;
+      this.timings.mark("result");
       void this.bridge.sendToolResult(turn.result as never);
     }
   }

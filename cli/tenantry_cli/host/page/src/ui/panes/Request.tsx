@@ -28,7 +28,7 @@ export function RequestPane() {
       </div>
       <Section name="Request">
         <p class="mono href">POST {shown.url}</p>
-        <Json value={shown.request.headers} open={0} />
+        <Json value={shown.request.headers} open={1} />
         <Json value={shown.request.body} open={5} />
       </Section>
       <Section name="Response" note={shown.error}>
@@ -37,7 +37,7 @@ export function RequestPane() {
             <p class="mono">
               {shown.response.status} {shown.ms !== undefined && `· ${shown.ms.toFixed(0)} ms`}
             </p>
-            <Json value={shown.response.headers} open={0} />
+            <Json value={shown.response.headers} open={1} />
             <Body text={shown.response.body} />
           </>
         )}

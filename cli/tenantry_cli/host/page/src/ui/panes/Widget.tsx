@@ -3,6 +3,7 @@ import { message, type Dict } from "../../json";
 import { globals, hostContext } from "../../widget/context";
 import type { Instance } from "../../widget/instance";
 import { instances } from "../../widget/registry";
+import { STEPS, type Step } from "../../widget/timings";
 import { selectedCall } from "../Inspector";
 import { Json } from "../Json";
 import { Nothing, Section } from "./Section";
@@ -23,6 +24,7 @@ export function WidgetPane() {
       <Section name="Host context">
         <Json value={hostContext(shown)} open={1} />
       </Section>
+      <Times instance={instance} />
       <Section name="Template" note={`${html.length.toLocaleString("en")} characters; metadata from ${resource.from === "nowhere" ? "nowhere" : `resources/${resource.from}`}.`}>
         <Json value={{ uri: resource.uri, session: instance.session, domain: resource.ui.domain ?? "none", _meta: resource.meta }} open={3} />
       </Section>
@@ -31,6 +33,24 @@ export function WidgetPane() {
       </Section>
       {bridge?.getAppCapabilities()?.tools && <AppTools instance={instance} />}
     </>
+  );
+}
+
+/** How long it took until the widget could be seen. */
+function Times({ instance }: { instance: Instance }) {
+  const { steps } = instance.timings;
+  const done = (Object.keys(STEPS) as Step[]).filter((step) => step in steps.value).toSorted((a, b) => steps.value[a]! - steps.value[b]!);
+  return (
+    <Section name="Timings" note="Milliseconds since the call was submitted, or since the widget was loaded anew.">
+      <dl class="times">
+        {done.map((step) => (
+          <div key={step} data-step={step}>
+            <dt>{STEPS[step]}</dt>
+            <dd>{steps.value[step]!.toFixed(0)}</dd>
+          </div>
+        ))}
+      </dl>
+    </Section>
   );
 }
 
