@@ -6,15 +6,28 @@ import {
   type StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 import { computed } from "@preact/signals";
-import { newId } from "../json";
+import { newId, type Dict } from "../json";
 import { stored } from "../state/stored";
 
 const CALLBACK = `${location.origin}/_host/callback`;
+/** By this document the development authorization server knows the page; others register it. */
+const DOCUMENT = `${location.origin}/_host/client.json`;
 const EARLY = 30_000; // milliseconds before expiry at which a token is refreshed
 
-interface Account {
+/** Access tokens that a plugin answered with 401: whatever they promised, they are over. */
+const refused = new Set<string>();
+
+export function refuse(token: string): void {
+  refused.add(token);
+}
+
+export interface Account {
   id: string;
   label: string;
+  /** What tells two of one name apart: the email, or the subject. */
+  detail?: string;
+  /** Who it is to the plugin: signing in as the same one again replaces it. */
+  subject?: string;
   tokens?: StoredOAuthTokens;
   expires?: number;
   client?: StoredOAuthClientInformation;
@@ -28,6 +41,7 @@ interface Kept {
 /** The accounts a person has signed in to one plugin with, kept as long as the browser keeps them. */
 export class Accounts {
   readonly #kept;
+  #refreshing: Promise<unknown> | undefined;
   readonly current;
   readonly all;
 
@@ -46,17 +60,29 @@ export class Accounts {
     this.#kept.value = { accounts: accounts.filter((a) => a.id !== id), current: current === id ? null : current };
   }
 
-  name(id: string, label: string): void {
-    this.#change(id, { label });
+  /** Say who an account is: by the profile tool, else by what its token says. */
+  name(id: string, profile: Dict = {}): void {
+    const account = this.all.value.find((a) => a.id === id);
+    if (!account) return;
+    const claims = claimsOf(account.tokens?.access_token);
+    const subject: string | undefined = profile.id ?? claims.sub;
+    const label = profile.name ?? profile.nickname ?? profile.email ?? claims.name ?? claims.email ?? subject;
+    const detail = [profile.email ?? claims.email, subject].find((known) => known && known !== label);
+    for (const other of this.all.value) if (subject && other.subject === subject && other.id !== id) this.forget(other.id);
+    this.#change(id, { label: label ?? `Account ${this.all.value.length}`, detail, subject });
   }
 
-  /** The access token of the account in use, refreshed when it is about to expire. */
+  /** The access token of the account in use, refreshed when it is about to expire or was refused. */
   async token(): Promise<string | undefined> {
     const account = this.current.value;
     if (!account?.tokens) return undefined;
-    if (account.expires && account.expires - EARLY < Date.now() && account.tokens.refresh_token) {
-      const result = await auth(this.#provider(account.id), { serverUrl: this.serverUrl }).catch(() => "FAILED");
-      if (result !== "AUTHORIZED") return account.tokens.access_token; // the server's 401 then says what is wrong
+    const over = refused.has(account.tokens.access_token) || (account.expires ?? Infinity) - EARLY < Date.now();
+    if (over && account.tokens.refresh_token) {
+      // One at a time: a refresh token counts once. Where it fails, the server's 401 says what is wrong.
+      this.#refreshing ??= auth(this.#provider(account.id), { serverUrl: this.serverUrl })
+        .catch(() => "FAILED")
+        .finally(() => (this.#refreshing = undefined));
+      await this.#refreshing;
     }
     return this.current.value?.tokens?.access_token;
   }
@@ -85,7 +111,7 @@ export class Accounts {
         if (!answer.code || answer.state !== state) throw new Error("The sign-in came back without a code of ours.");
         await auth(provider, { ...options, authorizationCode: answer.code, iss: answer.iss });
       }
-      this.#change(id, { label: "Signed in" });
+      this.name(id);
       this.use(id);
       return id;
     } catch (error) {
@@ -105,17 +131,18 @@ export class Accounts {
   #provider(id: string, open: (url: URL) => void = () => undefined): OAuthClientProvider {
     let verifier = "";
     const find = () => this.#kept.value.accounts.find((a) => a.id === id);
+    const ours = (issuer?: string) => issuer?.startsWith(`${location.origin}/`);
     return {
       redirectUrl: CALLBACK,
       clientMetadata: {
-        client_name: "Tenantry local host",
+        client_name: "the local ChatGPT",
         redirect_uris: [CALLBACK],
         grant_types: ["authorization_code", "refresh_token"],
         response_types: ["code"],
         token_endpoint_auth_method: "none",
       },
       state: () => newId("state"),
-      clientInformation: () => find()?.client,
+      clientInformation: (context) => (ours(context?.issuer) ? { client_id: DOCUMENT } : find()?.client),
       saveClientInformation: (client) => this.#change(id, { client: client as StoredOAuthClientInformation }),
       tokens: () => find()?.tokens,
       saveTokens: (tokens) =>
@@ -146,4 +173,33 @@ function callback(popup: Window | null): { promise: Promise<Record<string, strin
       channel.close();
     },
   };
+}
+
+export interface Facts {
+  scopes: string[];
+  /** Milliseconds of the clock. */
+  expires?: number;
+  refreshes: boolean;
+  refused: boolean;
+}
+
+/** What is known of an account's token. */
+export function factsOf({ tokens, expires }: Account): Facts {
+  const claims = claimsOf(tokens?.access_token);
+  return {
+    scopes: String(claims.scope ?? tokens?.scope ?? "").split(" ").filter(Boolean),
+    expires: typeof claims.exp === "number" ? claims.exp * 1000 : expires,
+    refreshes: Boolean(tokens?.refresh_token),
+    refused: refused.has(tokens?.access_token ?? ""),
+  };
+}
+
+/** What a JWT says, unverified: for a person to look at. Of an opaque token, nothing. */
+function claimsOf(token = ""): Dict {
+  try {
+    const bytes = Uint8Array.from(atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return {};
+  }
 }

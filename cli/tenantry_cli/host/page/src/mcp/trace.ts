@@ -1,5 +1,6 @@
 import { knobs } from "../state/knobs";
 import { record, type Exchange } from "../state/log";
+import { refuse } from "./accounts";
 
 const BODY = 400_000; // characters of a response that are kept to look at
 let last = 0;
@@ -14,38 +15,48 @@ export interface Watch {
 /** `fetch` as the client uses it: recorded for the panes, with the latency and the failure that the person has set. */
 export function watchedFetch(watch: Watch): (url: string | URL, init?: RequestInit) => Promise<Response> {
   return async (url, init = {}) => {
-    const headers = new Headers(init.headers);
     const token = await watch.token();
-    if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
-    const body = typeof init.body === "string" ? parsed(init.body) : undefined;
-    const rpc = (body as { method?: string } | undefined)?.method ?? init.method ?? "GET";
-    const exchange: Exchange = {
-      id: ++last,
-      at: Date.now(),
-      rpc,
-      url: String(url),
-      request: { headers: shown(headers), body },
-    };
-    record(exchange);
-    const began = performance.now();
-    try {
-      if (rpc === "tools/call") await inject(init.signal ?? undefined);
-      const response =
-        rpc === "tools/call" && knobs.value.failure === "server"
-          ? new Response("Injected by the local host", { status: 500 })
-          : await fetch(url, { ...init, headers });
-      const ms = performance.now() - began;
-      if (response.status === 401 || response.status === 403)
-        watch.challenged(response.status, response.headers.get("www-authenticate") ?? "");
-      const head = { status: response.status, headers: shown(response.headers) };
-      record({ ...exchange, ms, response: { ...head, body: "" } });
-      if (init.method === "POST") void keepBody(response.clone(), { ...exchange, ms }, head);
-      return response;
-    } catch (error) {
-      record({ ...exchange, ms: performance.now() - began, error: String(error) });
-      throw error;
+    let response = await send(url, init, token);
+    if (response.status === 401 && token) {
+      refuse(token); // a host refreshes a token that is over and tries once more, before it bothers anybody
+      const fresh = await watch.token();
+      if (fresh && fresh !== token) response = await send(url, init, fresh);
     }
+    if (response.status === 401 || response.status === 403)
+      watch.challenged(response.status, response.headers.get("www-authenticate") ?? "");
+    return response;
   };
+}
+
+async function send(url: string | URL, init: RequestInit, token: string | undefined): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (token && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+  const body = typeof init.body === "string" ? parsed(init.body) : undefined;
+  const rpc = (body as { method?: string } | undefined)?.method ?? init.method ?? "GET";
+  const exchange: Exchange = {
+    id: ++last,
+    at: Date.now(),
+    rpc,
+    url: String(url),
+    request: { headers: shown(headers), body },
+  };
+  record(exchange);
+  const began = performance.now();
+  try {
+    if (rpc === "tools/call") await inject(init.signal ?? undefined);
+    const response =
+      rpc === "tools/call" && knobs.value.failure === "server"
+        ? new Response("Injected by the local host", { status: 500 })
+        : await fetch(url, { ...init, headers });
+    const ms = performance.now() - began;
+    const head = { status: response.status, headers: shown(response.headers) };
+    record({ ...exchange, ms, response: { ...head, body: "" } });
+    if (init.method === "POST") void keepBody(response.clone(), { ...exchange, ms }, head);
+    return response;
+  } catch (error) {
+    record({ ...exchange, ms: performance.now() - began, error: String(error) });
+    throw error;
+  }
 }
 
 async function keepBody(response: Response, exchange: Exchange, head: { status: number; headers: Record<string, string> }) {

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { extractWWWAuthenticateParams } from "@modelcontextprotocol/client";
 import { connection } from "../state/plugins";
 import { signIn } from "./Account";
+import { Icon } from "./icons";
 
 /** The card that a challenge asks for (S05): connect an account, then go on. */
 export function SignIn({ challenge, text, then }: { challenge: string; text: string; then?: () => void }) {
@@ -17,19 +18,24 @@ export function SignIn({ challenge, text, then }: { challenge: string; text: str
     if (done) then?.();
   }
   return (
-    <div class="card ask" role="group" aria-label="Connect account">
-      <h3>Connect your account</h3>
-      <p>{text}</p>
-      {scope && (
-        <p class="quiet">
-          Asks for <code>{scope}</code>
-        </p>
-      )}
-      <div class="ask-foot">
-        <button type="button" class="primary" disabled={busy} onClick={() => void go()}>
-          {busy ? "Waiting for the sign-in…" : "Connect account"}
-        </button>
+    <div class="card ask connect" role="group" aria-label="Connect account">
+      <span class="avatar" aria-hidden="true">
+        <Icon name="person" />
+      </span>
+      <div class="connect-text">
+        <h3>Connect your account</h3>
+        <p class="quiet">{text}</p>
+        {scope && (
+          <p class="granted">
+            {scope.split(" ").map((one) => (
+              <code key={one}>{one}</code>
+            ))}
+          </p>
+        )}
       </div>
+      <button type="button" class="primary" disabled={busy} onClick={() => void go()}>
+        {busy ? "Waiting for the sign-in…" : "Connect account"}
+      </button>
     </div>
   );
 }
