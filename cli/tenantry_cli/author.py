@@ -8,6 +8,7 @@ from typing import Any
 
 from tenantry.download import DEVELOPMENT
 from tenantry_registry.names import Name
+from tenantry_registry.process_runner import ProcessRunner
 from tenantry_registry.runners import Call, Release, Runner
 
 from tenantry_cli.folder import PluginFolder
@@ -19,14 +20,19 @@ class AuthorsRunner:
     A folder's .env is read when it is adopted: what [secrets] requires becomes ctx.secrets, all of it the environment.
     """
 
-    def __init__(self, make: Callable[[str], Runner]) -> None:
+    def __init__(self, make: Callable[[str], ProcessRunner]) -> None:
         self._make = make
-        self._runners: dict[str, Runner] = {}
+        self._runners: dict[str, ProcessRunner] = {}
         self._plugins: dict[Name, tuple[str, dict[str, str], frozenset[str]]] = {}
 
     def adopt(self, name: Name, folder: PluginFolder) -> None:
         """Run `name` as its folder says from now on."""
         self._plugins[name] = folder.interpreter(), folder.dotenv(), folder.required_secrets()
+
+    def warm(self) -> None:
+        """Start a worker for each interpreter that adopted plugins need. Call it in the loop that runs them."""
+        for python, _, _ in self._plugins.values():
+            self._of(python).warm()
 
     async def describe(self, release: Release) -> dict[str, Any]:
         return await self._runner(release).describe(self._as_here(release))
@@ -39,7 +45,9 @@ class AuthorsRunner:
             await runner.aclose()
 
     def _runner(self, release: Release) -> Runner:
-        python = self._plugins[release.name][0] if release.name in self._plugins else ""
+        return self._of(self._plugins[release.name][0] if release.name in self._plugins else "")
+
+    def _of(self, python: str) -> ProcessRunner:
         if python not in self._runners:
             self._runners[python] = self._make(python)
         return self._runners[python]

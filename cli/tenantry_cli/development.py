@@ -81,11 +81,15 @@ class Development:
         with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
             await ensure_links(objects)
             self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
+            for folder in self.folders:
+                self.runner.adopt(Name(self.tenant, folder.plugin), folder)
+            self.runner.warm()  # a worker imports the kit while this process imports the gateway
             self.calls = Calls(self.terminal)
             cache = stores.cache_of(self.store)
             self.machine = Machine(objects, self.runner, address, cache, log=self.calls, signs_in=self.signs_in)
             try:
-                async with serving(self.machine.app(page=True), listener), watching(self.folders, stop) as saves:
+                app = await asyncio.to_thread(self.machine.app, page=True)  # the loop goes on starting the worker
+                async with serving(app, listener), watching(self.folders, stop) as saves:
                     try:
                         await self.publish_all()
                         await self.ready()

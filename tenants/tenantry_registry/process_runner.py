@@ -114,6 +114,11 @@ class ProcessRunner:
         """Run one call. Raises: as Runner says."""
         return await self._run(release, "call", call)
 
+    def warm(self) -> None:
+        """Start the spare worker, where one is kept: it imports the kit while whoever asks does something else."""
+        if self._keeps_spare and not self.isolated and self._spare is None:
+            self._spare = asyncio.ensure_future(Worker.start(self._launch(None, self._folder)))
+
     async def aclose(self) -> None:
         """End every worker."""
         spare, self._spare = self._spare, None
@@ -164,8 +169,7 @@ class ProcessRunner:
         worker = await self._ready(folder) or await Worker.start(self._launch(release, folder))
         worker.key, worker.digest = key, release.digest
         self._unpacked.sweep({release.digest, *self._pool.digests})
-        if self._keeps_spare and not self.isolated and self._spare is None:
-            self._spare = asyncio.ensure_future(Worker.start(self._launch(None, folder)))
+        self.warm()
         return worker
 
     async def _ready(self, folder: Path) -> Worker | None:

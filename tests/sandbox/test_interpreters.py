@@ -143,6 +143,17 @@ async def test_a_spare_worker_has_imported_the_kit_before_a_release_comes(make_r
         assert f"warm: {warm}" in str((await runner.call(saved, ADD))["result"]["content"])
 
 
+async def test_a_runner_can_be_warmed_before_the_first_release_comes(make_runner, publish) -> None:
+    runner = make_runner(spare=True)
+    runner.warm()
+    runner.warm()  # there is one already
+    saved = await publish({"server.py": NOTICES_WARMTH})
+    assert "warm: True" in str((await runner.call(saved, ADD))["result"]["content"])
+    cold = make_runner()
+    cold.warm()  # it keeps none
+    assert "warm: False" in str((await cold.call(saved, ADD))["result"]["content"])
+
+
 async def test_a_spare_worker_is_not_used_for_a_bundle_that_brings_its_own_pydantic(
     make_runner, publish, fake_kit
 ) -> None:
