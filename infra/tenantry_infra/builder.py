@@ -7,6 +7,10 @@ The same bytes come out in any folder, with any hash seed and any umask, because
 are sorted, times are 1980, modes are one mode, bytecode is hash-based (bytecode.py), and whatever an installer notes
 about itself is dropped. Dependencies are kept under the digest of what went into them and not made twice.
 
+What no function needs is left out: symbols of shared libraries (elf.py), tests, stubs, command lines, plugins for other
+tools, and in the platform's own functions the libraries' sources, whose bytecode loads alone and names the same lines.
+Docstrings stay: without one, every dataclass works out its signature at import, and the start is slower.
+
     python -m tenantry_infra.builder --target lambda --out FOLDER [--only gateway]    one JSON line for each zip
 """
 
@@ -31,6 +35,8 @@ from typing import Final, Literal
 from tenantry_registry.errors import PlatformError
 from uv import find_uv_bin
 
+from tenantry_infra import elf
+
 Target = Literal["lambda", "host"]
 
 LAMBDA_PYTHON: Final = "3.13"  # SnapStart starts at 3.12; 3.13 is the newest that every wheel we ship is built for
@@ -41,32 +47,42 @@ ZIP_LIMIT: Final = 50 * 1024 * 1024  # a direct upload to Lambda; a quota of AWS
 UNZIPPED_LIMIT: Final = 250 * 1024 * 1024  # Lambda's deployment package with its layers, unzipped
 MODE: Final = 0o100644 << 16
 EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-LEVEL: Final = 6  # of deflate: 9 takes three times as long for one per cent
-RECIPE: Final = 4  # raise it when this file changes what comes out
+LEVEL: Final = 9  # of deflate; once for each lock, since dependencies are kept
+RECIPE: Final = 5  # raise it when this file, bytecode.py or elf.py changes what comes out
 
-# Tests, type stubs, what an installer writes about itself, scripts, and boto3's documentation.
+# Tests, type stubs, what an installer writes about itself, scripts, and botocore's examples.
 DROPPED: Final = (
     "*.pyi", "*/tests/*", "*/test/*", "*/testing/*.py", "bin/*", "*/__pycache__/*", "*.pyc", "*.lock",
     "*.dist-info/RECORD", "*.dist-info/INSTALLER", "*.dist-info/REQUESTED", "*.dist-info/direct_url.json",
-    "*.dist-info/uv_*", "*.dist-info/sboms/*", "boto3/examples/*", "botocore/data/*/examples-1.json*",
+    "*.dist-info/uv_*", "*.dist-info/sboms/*", "botocore/data/*/examples-1.json*",
     "dateutil/zoneinfo/*.tar.gz", "cffi/*", "pycparser/*",  # cryptography needs _cffi_backend alone
 )  # fmt: skip
 KEPT: Final = ("fastapi/testing/*",)
+# What is for other programs than ours: not in the sandbox, where others' code may use whatever a library has.
+FOR_OTHERS: Final = (
+    "pydantic/v1/*", "pydantic/mypy.py", "anyio/pytest_plugin.py", "anyio/_backends/_trio.py", "*/testclient.py",
+    "fastapi/cli.py", "fastapi/__main__.py", "dotenv/cli.py", "dotenv/__main__.py", "dotenv/ipython.py", "idna/cli.py",
+    "idna/__main__.py", "obstore/fsspec.py", "urllib3/contrib/emscripten/*",
+)  # fmt: skip
+# anyio reads its own source to learn what to load later; without it everything is loaded at once (3 % of a cold start).
+SOURCES: Final = ("anyio/__init__.py", "anyio/abc/__init__.py")
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What goes into a function's zip: our `packages`, and of boto3's 400 services the ones it calls."""
+    """What goes into a function's zip: our `packages`, and of botocore's 400 services the ones it calls. `whole`:
+    the libraries keep what our code does not use, and their sources, since others' code runs beside them."""
 
     packages: tuple[str, ...]
     services: tuple[str, ...] = ()
+    whole: bool = False
 
 
 RECIPES: Final[Mapping[str, Recipe]] = {
     "gateway": Recipe(("tenantry", "tenantry_registry", "tenantry_gateway"), ("lambda", "dynamodb", "sts")),
     "control": Recipe(("tenantry", "tenantry_registry", "tenantry_control"), ("lambda", "dynamodb", "logs", "sts")),
     "publisher": Recipe(("tenantry", "tenantry_registry", "tenantry_publisher"), ("lambda", "dynamodb", "sts")),
-    "sandbox": Recipe(("tenantry", "tenantry_sandbox")),
+    "sandbox": Recipe(("tenantry", "tenantry_sandbox"), whole=True),
 }
 
 
@@ -136,7 +152,7 @@ def build(room: str, target: Target, out: Path, *, cache: Path | None = None) ->
         shutil.copyfile(kept, part)
         ours = Path(work) / "ours"
         _add_ours(RECIPES[room], ours)
-        _compile(python, ours)
+        _compile(python, ours, ("*",))
         _write(ours, part)
     part.replace(path)
     return _measure(room, target, path)
@@ -156,7 +172,7 @@ def _key(room: str, target: Target) -> str:
 def _dependencies(room: str, target: Target, python: str, stage: Path, path: Path) -> None:
     _install(room, target, python, stage)
     _trim(RECIPES[room], stage)
-    _compile(python, stage)
+    _compile(python, stage, ("*",) if RECIPES[room].whole else SOURCES)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}.part")
     _write(stage, part)
@@ -193,22 +209,28 @@ def _add_ours(recipe: Recipe, stage: Path) -> None:
 
 
 def _trim(recipe: Recipe, stage: Path) -> None:
+    unwanted = DROPPED if recipe.whole else DROPPED + FOR_OTHERS
     for file in sorted(stage.rglob("*")):
         name = file.relative_to(stage).as_posix()
         if file.is_dir() or any(fnmatch.fnmatchcase(name, kept) for kept in KEPT):
             continue
-        if any(fnmatch.fnmatchcase(name, dropped) for dropped in DROPPED):
+        if any(fnmatch.fnmatchcase(name, dropped) for dropped in unwanted):
             file.unlink()
-    for data in (stage / "botocore" / "data", stage / "boto3" / "data"):
-        for service in sorted(data.iterdir()) if data.is_dir() else ():
-            if service.is_dir() and service.name not in recipe.services:
-                shutil.rmtree(service)
+        elif file.suffix == ".so":
+            file.write_bytes(elf.cut(file.read_bytes()))
+    data = stage / "botocore" / "data"
+    for service in sorted(data.iterdir()) if data.is_dir() else ():
+        if service.is_dir() and service.name not in recipe.services:
+            shutil.rmtree(service)
+        elif service.is_dir():  # botocore takes the newest version of an API, unless it is asked for another
+            for older in sorted(service.iterdir())[:-1]:
+                shutil.rmtree(older)
 
 
-def _compile(python: str, stage: Path) -> None:
+def _compile(python: str, stage: Path, sources: tuple[str, ...]) -> None:
     script = Path(__file__).with_name("bytecode.py")
     done = subprocess.run(
-        [python, "-S", "-s", str(script), str(stage)],
+        [python, "-S", "-s", str(script), str(stage), *sources],
         env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ.get("PATH", "")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -23,14 +23,18 @@ from tenantry_control.publishing import LambdaPublisher
 from tenantry_control.settings import ControlSettings
 
 
+CONNECT_SECONDS, READ_SECONDS = 2, 8  # twice within the 29 that API Gateway waits; botocore's own are 60 each
+
+
 def compose(settings: ControlSettings) -> Mangum:
     """The function's handler for `settings`."""
 
     def client(service: str) -> Any:
-        from boto3.session import Session
+        from botocore.config import Config
+        from botocore.session import get_session
 
-        connect: Any = Session(region_name=settings.region).client
-        return connect(service)
+        patience = Config(connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, retries={"max_attempts": 2})
+        return get_session().create_client(service, region_name=settings.region, config=patience)
 
     endpoint = settings.store_endpoint or None
     sealing = open_objects(settings.store, endpoint=endpoint, region=settings.region, kms_key=settings.secrets_key)
