@@ -19,7 +19,7 @@ from tenantry_registry.objects import Objects
 from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
 
-from tenantry_gateway.asgi import Shell
+from tenantry_gateway.asgi import Gateway, Shell
 from tenantry_gateway.attachments import Attachments
 from tenantry_gateway.door import Door, on_this_machine, over_the_network
 from tenantry_gateway.flights import Flights
@@ -93,12 +93,12 @@ def create_app(
         local=local,
         origin_secret=settings.origin_secret,
     )
-    app = FastAPI(title="Tenantry gateway", openapi_url=None, docs_url=None, redoc_url=None)
+    app = Gateway(title="Tenantry gateway")
     if hasattr(objects, "receive"):  # a folder's twin of what S3 answers itself; on AWS none of it is imported
         from tenantry_gateway.local_objects import mount_local_objects
 
         mount_local_objects(app, objects)
-    app.mount("/", Shell(web))
+    app.mount_root(Shell(web))
     return app
 
 

@@ -1,9 +1,11 @@
-"""The ASGI shell of `Web`: reads a body, bounded, and sends a whole answer."""
+"""The ASGI shell of `Web`: reads a body, bounded, and sends a whole answer. `Gateway` is FastAPI around it."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+
+from fastapi import FastAPI
 
 from tenantry_gateway.request import JSON_TYPE, Request, Response
 from tenantry_gateway.web import BODY_BYTES
@@ -34,6 +36,33 @@ class Shell:
                 Request(scope["method"], scope["path"], headers, body, query=query, client=str(client[0] or ""))
             )
         await send_response(send, response)
+
+
+class Gateway(FastAPI):
+    """FastAPI with an app mounted at its root, which is reached without the layers that FastAPI puts around routes
+    (errors, exit stacks, telemetry): `Web` never raises and leaves nothing open. Other mounts go first, layers and all;
+    middleware would be around those only."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(openapi_url=None, docs_url=None, redoc_url=None, **settings)
+        self._shell: App | None = None
+
+    def mount_root(self, shell: App) -> None:
+        """Mount what answers everything else, last."""
+        self._shell = shell
+        self.mount("/", shell)
+
+    def build_middleware_stack(self) -> App:
+        """What Starlette calls at the first request."""
+        layers, shell = super().build_middleware_stack(), self._shell
+        assert shell is not None
+        others = tuple(path for route in self.routes if (path := getattr(route, "path", "")))
+
+        async def reach(scope: Scope, receive: Receive, send: Send) -> None:
+            plain = scope["type"] == "http" and not scope["path"].startswith(others)
+            await (shell if plain else layers)(scope, receive, send)
+
+        return reach
 
 
 async def _body(receive: Receive) -> bytes | None:

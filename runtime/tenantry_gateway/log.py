@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 FIELD_CHARACTERS: Final = 256  # of a field that a client wrote (session, subject)
 TEXT_CHARACTERS: Final = 65_536  # of captured output or a traceback
 SHORTEST_SECRET: Final = 6  # shorter values are everywhere in any text; blanking them would blank the log
+LINE: Final = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), default=str)
 
 
 class Lines(Protocol):
@@ -38,7 +39,7 @@ class Log:
         line: dict[str, Any] = {"event": event, "time": round(self._now(), 3)}
         line |= {key: _short(key, value) for key, value in fields.items() if value not in (None, "", {}, [])}
         stream = self._stream or sys.stderr
-        stream.write(json.dumps(line, ensure_ascii=True, separators=(",", ":"), default=str) + "\n")
+        stream.write(LINE.encode(line) + "\n")
         stream.flush()
 
 

@@ -126,10 +126,10 @@ def read(request: Request, noted: str | None = None) -> Incoming:
 def parse(data: bytes) -> Any:
     """JSON as RFC 8259 has it: no NaN, no infinity (1e999 neither), bounded depth. Raises: Refusal."""
     try:
-        value = json.loads(data, parse_constant=no_constant, parse_float=finite)
+        value = READER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))  # as json.loads has it
     except (ValueError, RecursionError):
         raise Refusal(PARSE_ERROR, "The body is not JSON.", status=400) from None
-    if too_deep(value):
+    if data.count(b"{") + data.count(b"[") > DEPTH and too_deep(value):
         raise Refusal(PARSE_ERROR, f"The body is nested deeper than {DEPTH} levels.", status=400)
     return value
 
@@ -143,6 +143,9 @@ def finite(text: str) -> float:
     if not math.isfinite(value):
         raise ValueError(text)
     return value
+
+
+READER: Final = json.JSONDecoder(parse_constant=no_constant, parse_float=finite)
 
 
 def too_deep(value: Any) -> bool:
@@ -289,11 +292,14 @@ def decode_header(value: str | None) -> str | None:
 
 def dump(value: Any) -> bytes:
     """Compact JSON in UTF-8; a lone surrogate, which UTF-8 can't carry, leaves as its escape."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = WRITER.encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+WRITER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 def dump_id(id: Id) -> bytes:
