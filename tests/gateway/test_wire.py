@@ -201,3 +201,20 @@ def test_a_million_mutated_bodies_are_answered(answer: Any) -> None:
             place = chance.randrange(len(body))
             body[place : place + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
         judge(answer(post(bytes(body), chance.choice(headers))))
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("[" * 201 + "]" * 201, wire.PARSE_ERROR),
+        ('{"a":' * 201 + "1" + "}" * 201, wire.PARSE_ERROR),
+        ("[" * 150 + "]" * 150, wire.INVALID_REQUEST),
+        ('"' + "[{" * 300 + '"', wire.INVALID_REQUEST),
+        (("[" * 201 + "]" * 201).encode("utf-16"), wire.PARSE_ERROR),
+    ],
+)
+def test_a_body_is_refused_for_its_depth_and_not_for_its_brackets(body: str | bytes, code: int) -> None:
+    data = body if isinstance(body, bytes) else body.encode()
+    with pytest.raises(Refusal) as refused:
+        wire.read(Request("POST", "/mcp", [("content-type", "application/json")], data))
+    assert refused.value.code == code
