@@ -112,7 +112,10 @@ def test_a_tool_asks_for_sign_in_and_then_knows_who_it_is(author: Person, era: s
 
 
 @pytest.mark.row("S05")
-def test_a_scope_that_was_refused_is_asked_for_when_a_tool_needs_it(author: Person) -> None:
+@pytest.mark.parametrize("kind", ["chatgpt", "plain"])  # one is told in the result, the other by the HTTP status
+def test_a_scope_that_was_refused_is_asked_for_when_a_tool_needs_it(author: Person, kind: str) -> None:
+    author.knob("Client", kind)
+    expect(author.page.locator(".status[data-status=ready]")).to_be_visible()
     with author.page.expect_popup() as popup:
         author.account_menu("Sign in")
     popup.value.get_by_role("checkbox", name="notes.write").uncheck()
@@ -120,8 +123,9 @@ def test_a_scope_that_was_refused_is_asked_for_when_a_tool_needs_it(author: Pers
     expect(author.account).to_contain_text("Ada Example")
     expect(author.run("mine").get_by_role("status")).to_have_text("Called My notes")
     card = author.run("draft")
+    expect(card).to_contain_text("The tool needs more than you granted.")
     consent = connect(author, card)
-    expect(consent.get_by_role("checkbox")).to_have_count(1)
+    expect(consent.get_by_role("group", name="What may it do?")).to_contain_text("notes.write")
     go_on(consent)
     expect(card.get_by_role("status")).to_have_text("Called Draft")
     author.account.get_by_role("button", name="Account: Ada Example").click()

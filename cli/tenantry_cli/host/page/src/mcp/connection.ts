@@ -141,6 +141,7 @@ export class Connection {
   async callTool(name: string, args: Dict, extra: Dict, onprogress?: (progress: Dict) => void): Promise<Dict> {
     if (knobs.value.failure === "tool")
       return { isError: true, content: [{ type: "text", text: "The tool failed (injected by the local host)." }] };
+    if (this.status.value === "ready") this.challenge = ""; // what is there afterwards came with this call
     const result = await this.request("tools/call", { name, arguments: args, _meta: extra }, { onprogress });
     return { content: [], ...result };
   }

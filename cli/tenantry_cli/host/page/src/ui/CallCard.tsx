@@ -20,8 +20,8 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   if (!current) return null;
   const { phase, result, error } = turn;
   const questions = asks.value.filter((a) => a.turn === turn.id);
-  const refused = phase === "failed" && current.status.value === "sign-in" && turns.value.at(-1)?.id === turn.id;
-  const challenge = refused ? current.challenge : challengeOf(result);
+  const refused = phase === "failed" && turns.value.at(-1)?.id === turn.id && current.challenge; // by the HTTP status
+  const challenge = refused || challengeOf(result);
   const widget = template(turn.tool) && !turn.closed;
 
   async function shoot(): Promise<void> {
@@ -45,10 +45,10 @@ export function CallCard({ turn }: { turn: CallTurn }) {
     <article class="call" data-phase={phase} aria-label={`Call of ${turn.tool.name}`} onFocusCapture={() => (selected.value = turn.id)} onPointerDown={() => (selected.value = turn.id)}>
       <header class="call-head">
         <span class="call-mark" aria-hidden="true">
-          {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" || challenge !== undefined ? "shield" : "cross"} />}
+          {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" || challenge ? "shield" : "cross"} />}
         </span>
         <span class="call-status" role="status">
-          {challenge === undefined ? phrase(turn) : "Waiting for you to sign in"}
+          {challenge ? "Waiting for you to sign in" : phrase(turn)}
         </span>
         {turn.ms !== undefined && <span class="quiet">{turn.ms < 1000 ? `${Math.round(turn.ms)} ms` : `${(turn.ms / 1000).toFixed(1)} s`}</span>}
         <span class="grow" />
@@ -77,7 +77,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           </button>
         </p>
       )}
-      {challenge !== undefined && <SignIn challenge={challenge} text={refused ? "Your sign-in has expired." : "The tool needs you to sign in."} then={() => void again(current, turn.id)} />}
+      {challenge && <SignIn challenge={challenge} then={() => void again(current, turn.id)} />}
       {turn.mismatch && (
         <p class="problem" role="alert">
           structuredContent breaks outputSchema: {turn.mismatch}
@@ -88,7 +88,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           {error}
         </p>
       )}
-      {result && challenge === undefined && (
+      {result && !challenge && (
         <details class="result" open={!widget}>
           <summary>{result.isError ? "The tool reported an error" : "What the tool said"}</summary>
           <Content blocks={result.content ?? []} />

@@ -5,10 +5,12 @@ import { signIn } from "./Account";
 import { Icon } from "./icons";
 
 /** The card that a challenge asks for (S05): connect an account, then go on. */
-export function SignIn({ challenge, text, then }: { challenge: string; text: string; then?: () => void }) {
+export function SignIn({ challenge, text, then }: { challenge: string; text?: string; then?: () => void }) {
   const [busy, setBusy] = useState(false);
   const headers = new Headers(challenge ? { "www-authenticate": challenge } : {});
-  const { scope } = extractWWWAuthenticateParams(new Response(null, { headers }));
+  const { scope, error } = extractWWWAuthenticateParams(new Response(null, { headers }));
+  const signedIn = connection.value?.accounts.current.value;
+  const why = !signedIn ? "The tool needs you to sign in." : error === "insufficient_scope" ? "The tool needs more than you granted." : "Your sign-in has expired.";
   async function go(): Promise<void> {
     const current = connection.value;
     if (!current) return;
@@ -24,7 +26,7 @@ export function SignIn({ challenge, text, then }: { challenge: string; text: str
       </span>
       <div class="connect-text">
         <h3>Connect your account</h3>
-        <p class="quiet">{text}</p>
+        <p class="quiet">{text ?? why}</p>
         {scope && (
           <p class="granted">
             {scope.split(" ").map((one) => (
