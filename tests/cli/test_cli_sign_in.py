@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.server
 import json
+import re
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,15 +38,37 @@ def whoami(ctx: Context) -> Profile:
 '''
 
 
+PAGE = (Path(__file__).parents[2] / "docs" / "sign-in.md").read_text("utf-8")
+AUTH, *BLOCKS = re.findall(r"^```(?:toml|python)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """`platform dev` on a plugin with notes, and on the one of docs/sign-in.md."""
     folder = tmp_path_factory.mktemp("sign-in")
-    (folder / "notes").mkdir()
-    (folder / "notes" / "plugin.toml").write_text(TOML)
-    (folder / "notes" / "server.py").write_text(SERVER)
-    server = Served([COMMAND, "dev", "notes", "--port", "0", "--json"], folder)
+    zoo = f'name = "zoo"\nentrypoint = "server:plugin"\n{AUTH}'
+    for name, config, code in (("notes", TOML, SERVER), ("zoo", zoo, BLOCKS[0])):
+        (folder / name).mkdir()
+        (folder / name / "plugin.toml").write_text(config)
+        (folder / name / "server.py").write_text(code)
+    server = Served([COMMAND, "dev", "notes", "zoo", "--port", "0", "--json"], folder)
     yield server
     server.stop()
+
+
+async def test_what_the_page_about_signing_in_says_is_so(served: Served, platform: Callable[..., Any]) -> None:
+    names: dict[str, Any] = {"__name__": "server"}
+    for number, block in enumerate(BLOCKS):
+        here = block.replace("http://localhost:8787", served.origin)
+        exec(compile(here, f"docs/sign-in.md#{number}", "exec", dont_inherit=True), names)
+    names["test_my_ticket"]()
+    await names["test_my_ticket_over_the_wire"]()
+
+
+def test_the_page_shows_what_the_command_prints(served: Served, platform: Callable[..., Any]) -> None:
+    for command, shown in re.findall(r"^\$ platform (call .*)\n((?:(?!\$|```).*\n)*)", PAGE, re.MULTILINE):
+        done = platform(*command.replace("http://localhost:8787", served.origin).split())
+        assert done.out + done.err == shown.replace("http://localhost:8787", served.origin)
 
 
 def test_somebody_known_is_found_by_email_or_subject_and_anybody_else_is_made_up(
