@@ -1,7 +1,7 @@
 """The official MCP client, as `platform call`, the demo and `platform check URL` use it.
 
-Python's resolver does not know *.localhost (RFC 6761 lets it not), so the transport leads such hosts to loopback
-and leaves the Host header as it was.
+Python's resolver does not know *.localhost (RFC 6761 lets it not), so a transport of their own leads such hosts to
+loopback and leaves the Host header as it was. All others are reached as httpx reaches them, HTTPS_PROXY included.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp import Client
 
 LOOPBACK = "127.0.0.1"
+LOCAL = "all://*.localhost"
 NOT_HERE = (404, 405)
 ADDRESS = "Look at the address: it usually ends in /mcp, like http://localhost:8787/t/TENANT/PLUGIN/mcp."
 CONNECT_SECONDS = 10.0
@@ -37,7 +38,8 @@ def http_client(
 ) -> httpx2.AsyncClient:
     """An HTTP client that reaches *.localhost, or what `transport` reaches."""
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=ANSWER_SECONDS)
-    return httpx2.AsyncClient(transport=transport or Loopback(), timeout=timeout, headers=dict(headers or {}))
+    mounts = None if transport else {LOCAL: Loopback()}
+    return httpx2.AsyncClient(transport=transport, mounts=mounts, timeout=timeout, headers=dict(headers or {}))
 
 
 @asynccontextmanager
@@ -71,6 +73,8 @@ async def connect(
             http.event_hooks = {"response": [look]}
             async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
                 connected = True
+    except* PlatformError as group:  # of whoever uses the client: what they raise comes out of its task groups
+        raise first(group) from None
                 yield client
     except* (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
         raise PlatformError("call.unreachable", f"{url!r} is not an address.", "Write it as http(s)://...") from None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from tenantry_registry import names
-from tenantry_registry.vendor import HOST, LAMBDA, Target
+from tenantry_registry.errors import PlatformError
+from tenantry_registry.vendor import HOST, LAMBDA
 
 from tenantry_cli import store as stores
 from tenantry_cli.control import Control, Refused
@@ -18,6 +18,8 @@ from tenantry_cli.packing import pack
 from tenantry_cli.publishing import WORDS, show_findings, show_packages
 from tenantry_cli.settings import CliSettings
 
+SHOWN = 10  # tenants, in a hint
+
 
 def publish(
     folder: Path, *, tenant: str | None, to: str | None, as_json: bool, force: bool, preview_days: float | None = None
@@ -25,15 +27,16 @@ def publish(
     """Pack `folder` and publish it there. Returns the exit code. Raises: PlatformError, of the publish too."""
     terminal = Terminal.beside(as_json)
     opened, control = PluginFolder.open(folder), Control(to)
-    who = tenant or control.get("/whoami")["tenant"] or CliSettings().tenant
-    name = names.Name(names.tenant(who), opened.plugin)
+    me = control.get("/whoami")
+    name = names.Name(names.tenant(tenant or me["tenant"] or meant(control)), opened.plugin)
+    target = LAMBDA if me["target"] == "lambda" else HOST
 
     def step(one: dict[str, Any]) -> None:
         aside = f"{one['seconds']:.1f} s" if one["seconds"] >= 0.05 else ""
         terminal.step(WORDS.get(one["code"], one["code"]), one["text"], aside)
 
     try:
-        packed = asyncio.run(pack(opened, target=target_of(control.url), cache=stores.cache_of(CliSettings().store)))
+        packed = asyncio.run(pack(opened, target=target, cache=stores.cache_of(CliSettings().store)))
         show_packages(terminal, packed)
         ended = control.publish(str(name), packed.data, force=force, preview_days=preview_days, step=step)
     except Refused as refused:
@@ -57,19 +60,29 @@ def publish(
             }
         )
         return 0
-    previous = result["previous"]
+    previous, there = result["previous"], f" --to {to or control.url}"
     if preview_days is not None:
         terminal.step("preview", url, f"for {preview_days:g} days", style="bold")
-        terminal.next(f"platform publish {folder} --to {control.url}" + (f" --tenant {tenant}" if tenant else ""))
+        terminal.next(f"platform publish {folder}{there}" + (f" --tenant {tenant}" if tenant else ""))
         return 0
     terminal.step("live", f"{name} {short(ended['digest'])}", style="bold")
     terminal.step("on", control.url)
     terminal.step("at", url)
     if previous and result["changed"]:
-        terminal.step("", f"was {short(previous)}; go back with: platform rollback {name} --to {control.url}")
+        terminal.step("", f"was {short(previous)}; go back with: platform rollback {name}{there}")
     return 0
 
 
-def target_of(url: str) -> Target:
-    """What a control plane's releases run on: this machine where it serves itself, Lambda elsewhere."""
-    return HOST if urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1") else LAMBDA
+def meant(control: Control) -> str:
+    """The tenant that an operator means who names none: TENANTRY_TENANT, else the only one there is.
+
+    Raises: PlatformError `publish.tenant`.
+    """
+    settings = CliSettings()
+    if "tenant" in settings.model_fields_set:
+        return settings.tenant
+    there = [tenant["slug"] for tenant in control.get("/tenants")]
+    if len(there) == 1:
+        return str(there[0])
+    hint = f"Give --tenant: {', '.join(there[:SHOWN])}." if there else "Make one: platform tenants create NAME"
+    raise PlatformError("publish.tenant", f"{control.url} has {len(there)} tenants; whose plugin is this?", hint)

@@ -26,7 +26,9 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 # Fields whose default is what a function on AWS wants.
-LEFT: Final = frozenset({"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight"})
+LEFT: Final = frozenset(
+    {"store_endpoint", "base_path", "origins", "pointer_seconds", "in_flight", "development_issuer"}
+)
 
 CONTROL_PATH: Final = "/api"  # which the HTTP API leads to control, wherever it is asked from
 

@@ -144,7 +144,10 @@ def statements(room: str, place: Place, *, data_key: str, secrets_key: str) -> l
         _allow(("lambda:InvokeFunction",), place.function_arn(other), f"{place.function_arn(other)}:*")
         for other in rights.invokes
     ]
-    found += [_allow(("logs:FilterLogEvents",), f"{place.log_group_arn(other)}:*") for other in rights.reads_logs_of]
+    found += [  # AWS's pages name a log group with and without the star at its end
+        _allow(("logs:FilterLogEvents",), place.log_group_arn(other), f"{place.log_group_arn(other)}:*")
+        for other in rights.reads_logs_of
+    ]
     own = f"{place.log_group_arn(room)}:*"
     return [*found, _allow(("logs:CreateLogStream", "logs:PutLogEvents"), own)]
 

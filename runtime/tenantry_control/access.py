@@ -46,8 +46,8 @@ class Access:
             if not principal.may(scope, slug):
                 raise PlatformError(
                     "access.denied",
-                    f"This token may not {scope} {f'for {slug}' if slug else 'on the platform'}.",
-                    "Use a token of that tenant with that scope.",
+                    f"This token has no right to {scope} {f'for {slug}' if slug else 'on the platform'}.",
+                    _instead(principal, scope, slug),
                 )
 
         return Depends(self._caller(check))
@@ -77,6 +77,15 @@ class Access:
             return Caller(principal, request)
 
         return caller
+
+
+def _instead(principal: Principal, scope: str, slug: str | None) -> str:
+    """What somebody would need who may not."""
+    if principal.tenant is not None and slug is None:
+        return f"It is a token of {principal.tenant}; this needs an operator's."
+    if principal.tenant not in (None, slug):
+        return f"It is a token of {principal.tenant}; use one of {slug}."
+    return f"It has the scope {', '.join(principal.scopes)}; ask for a token with the scope {scope}."
 
 
 def named(tenant: TenantSlug, plugin: PluginSlug) -> Name:

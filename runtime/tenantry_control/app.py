@@ -59,7 +59,7 @@ def create_app(
     registry = Registry(objects, now=now, base=settings.base)
     v1 = APIRouter(prefix="/v1")
     v1.include_router(tenants.router(access, house, audit, usage))
-    v1.include_router(tokens.router(access, desk, audit))
+    v1.include_router(tokens.router(access, desk, audit, target=settings.target))
     v1.include_router(publishes.router(access, objects, house, publisher, audit, base=settings.base, now=now))
     v1.include_router(releases.router(access, registry, audit, domains, now=now))
     v1.include_router(secrets.router(access, drawer, house, audit))

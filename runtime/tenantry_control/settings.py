@@ -21,6 +21,7 @@ class ControlSettings(BaseSettings):
     origin: str = Field(default="http://localhost:8787", description="where plugins are served in path form")
     scheme: Literal["http", "https"] = "https"
     api_url: str = Field(default="http://localhost:8787/api", description="this API's own address, without /v1")
+    target: str = Field(default="", description="the platform that releases run on; this machine, without")
     publisher: str = Field(default="", description="ARN of the publisher function")
     secrets_key: str = Field(default="", description="ARN of the KMS key for secrets")
     usage_table: str = Field(default="", description="DynamoDB table of usage")

@@ -44,10 +44,11 @@ class WhoAmI(BaseModel):
     tenant: str | None = Field(description="null for an operator")
     scopes: list[str]
     who: str
+    target: str = Field(description="what its releases run on: lambda, or nothing for the control plane's machine")
 
 
-def router(access: Access, tokens: Tokens, audit: Audit) -> APIRouter:
-    """The routes of this noun."""
+def router(access: Access, tokens: Tokens, audit: Audit, *, target: str = "") -> APIRouter:
+    """The routes of this noun. `target`: the platform that dependencies must be built for."""
     routes = APIRouter(tags=["tokens"], responses=RESPONSES)
 
     async def issue(caller: Caller, tenant: str | None, body: NewToken) -> IssuedToken:
@@ -94,6 +95,6 @@ def router(access: Access, tokens: Tokens, audit: Audit) -> APIRouter:
     @routes.get("/whoami", summary="Whose token this is")
     async def whoami(caller: Annotated[Caller, access.anyone()]) -> WhoAmI:
         who = caller.principal
-        return WhoAmI(tenant=who.tenant, scopes=list(who.scopes), who=who.who)
+        return WhoAmI(tenant=who.tenant, scopes=list(who.scopes), who=who.who, target=target)
 
     return routes

@@ -275,7 +275,7 @@ class TestAccess:
     async def test_a_revoked_token_is_refused(self, house: Any) -> None:
         issued = await house.call("POST", "/v1/tenants/acme/tokens", status=201, json={"label": "laptop"})
         who = await house.call("GET", "/v1/whoami", token=issued["token"])
-        assert who == {"tenant": "acme", "scopes": ["publish"], "who": f"token:{issued['id']}"}
+        assert who == {"tenant": "acme", "scopes": ["publish"], "who": f"token:{issued['id']}", "target": ""}
         listed = await house.call("GET", "/v1/tenants/acme/tokens")
         assert [(one["id"], one["label"]) for one in listed] == [(issued["id"], "laptop")]
         await house.call("DELETE", f"/v1/tenants/acme/tokens/{issued['id']}", status=204)
@@ -296,6 +296,16 @@ class TestTheBorder:
             ("POST", "/v1/tenants", {"slug": 7}, 422, "request.invalid"),
             ("POST", "/v1/tenants/acme/tokens", {"scopes": ["write"]}, 422, "token.scope"),
             ("DELETE", "/v1/tenants/acme/tokens/nope", None, 404, "token.unknown"),
+    async def test_a_refusal_says_which_token_would_do(self, house: Any) -> None:
+        reader = await house.token("acme", "read")
+        for path, hint in [
+            ("/v1/tenants", "It is a token of acme; this needs an operator's."),
+            ("/v1/tenants/beta", "It is a token of acme; use one of beta."),
+            ("/v1/tenants/acme/tokens", "It has the scope read; ask for a token with the scope admin."),
+        ]:
+            refused = await house.call("GET", path, token=reader, status=403)
+            assert refused["hint"] == hint
+
             ("PUT", "/v1/plugins/acme/zoo/secrets/bird-key", {"value": "x"}, 422, "secret.name"),
             ("DELETE", "/v1/plugins/acme/zoo/files/nope", None, 404, "file.unknown"),
             ("GET", "/v1/tenants/nosuch/usage", None, 404, "tenant.unknown"),

@@ -79,6 +79,8 @@ TABLE: list[tuple[str, str, tuple[str, ...]]] = [
     ("lambda:UpdateFunctionCode", function("sandbox-public"), ()),
     ("lambda:GetFunctionConfiguration", function("gateway"), ()),
     ("logs:FilterLogEvents", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-gateway:*", (CONTROL,)),
+    ("logs:FilterLogEvents", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-gateway", (CONTROL,)),
+    ("logs:FilterLogEvents", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-control", ()),
     ("logs:PutLogEvents", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-gateway:log-stream:a", (GATEWAY,)),
     ("logs:PutLogEvents", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-sandbox-public:log-stream:a", ()),
     ("logs:CreateLogGroup", f"arn:aws:logs:{AT}:log-group:/aws/lambda/tenantry-prod-sandbox-public:*", ()),

@@ -113,6 +113,7 @@ def test_a_platforms_day(platform_served: tuple[str, Desk], example: Callable[[s
     assert said(origin, "beta/hello", "hello", {"name": "you"})[1]["result"]["content"][0]["text"] == "2 you"
     refused = tenants["beta"]("publish", hello, "--tenant", "acme", "--to", operator.api, code=1)
     assert "access.denied" in refused
+    assert "Give --tenant: acme, beta." in operator("publish", hello, "--to", operator.api, code=1)
 
     # A new release, and back.
     second = tenants["acme"].publish(hello)["release"]

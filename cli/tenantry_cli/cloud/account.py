@@ -93,11 +93,6 @@ class Account:
             return None
         return bool(found.get("TenancyConfig", {}).get("TenantIsolationMode") == "PER_TENANT")
 
-    def secret(self, name: str) -> str:
-        """The value of a secret."""
-        with answering():
-            return str(self._client("secretsmanager").get_secret_value(SecretId=name)["SecretString"])
-
     def unprotect(self, stack: str) -> None:
         """Take the protection against deletion off a stack."""
         with answering():

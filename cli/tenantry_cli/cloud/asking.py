@@ -65,7 +65,8 @@ def ask(terminal: Terminal, yes: bool) -> Callable[[str], bool]:
     return asked
 
 
-def must(asked: Callable[[str], bool], question: str) -> None:
-    """Go on, or end as Ctrl-C does."""
+def must(terminal: Terminal, asked: Callable[[str], bool], question: str) -> None:
+    """Go on, or say that nothing was done and end as Ctrl-C does."""
     if not asked(question):
+        terminal.step("stopped", "nothing was changed")
         raise click.Abort

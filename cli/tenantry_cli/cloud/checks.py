@@ -1,4 +1,5 @@
-"""What must hold before anything is touched, each with its cure. `platform doctor --aws` runs these alone.
+"""What must hold before anything is touched, each with its cure. `platform doctor --aws` runs these alone
+and shows them all; a deployment shows what is not as it should be.
 
 A check answers ok, warn, fail or unknown; what can't be known beforehand says so instead of guessing.
 """
@@ -9,17 +10,19 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import LABEL_OCTETS
 
 from tenantry_cli.cloud.account import EDGE_REGION, Account, emulated
 from tenantry_cli.cloud.toolkit import NODE_MAJOR, Toolkit
+from tenantry_cli.output import Terminal
 
 State = Literal["ok", "warn", "fail", "unknown"]
+STYLES: Final[Mapping[State, str]] = {"ok": "", "warn": "yellow", "fail": "bold red", "unknown": "yellow"}
 
 NEEDED_BOOTSTRAP = 6  # the version that `cdk deploy` of this toolkit asks for
 RESERVED_IN_PROD = 900  # what stages.py reserves for prod at most
@@ -36,6 +39,18 @@ class Check:
     state: State
     text: str
     cure: str = ""
+
+
+def show(terminal: Terminal, found: Iterable[Check], *, good: bool = True) -> None:
+    """The checks as a person reads them, each cure below; `good`: those too that found nothing amiss."""
+    for check in found:
+        if check.state == "ok":
+            if good:
+                terminal.step(check.name, check.text)
+            continue
+        terminal.step(check.name, check.text, style=STYLES[check.state])
+        if check.cure:
+            terminal.step("", check.cure)
 
 
 def tools(toolkit: Toolkit, *, lambda_python: str = "3.13") -> Iterator[Check]:

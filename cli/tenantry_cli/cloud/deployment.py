@@ -19,7 +19,7 @@ from typing import Any, Final
 from tenantry_registry.errors import PlatformError
 
 from tenantry_cli.cloud import checks, plan, smoke
-from tenantry_cli.cloud.account import EDGE_REGION, Account, emulated
+from tenantry_cli.cloud.account import EDGE_REGION, Account
 from tenantry_cli.cloud.record import KEPT, Record, Records
 from tenantry_cli.cloud.toolkit import EVENT, Toolkit
 from tenantry_cli.output import Terminal
@@ -124,11 +124,11 @@ class Deployment:
     def roll_back(self) -> Record:
         """Deploy the assembly that stood before. Raises: PlatformError `deploy.nothing-before`, as `carry_out`."""
         record = self.records.read(self.wish.stage)
-        if record is None or len(record.assemblies) < 2:
+        folder = self.records.assemblies(self.wish.stage)
+        if record is None or len(record.assemblies) < 2 or not (folder / record.assemblies[-2]).is_dir():
             hint = "Deployed elsewhere? Check out the commit that stood and deploy it: the same source, the same zips."
             raise PlatformError("deploy.nothing-before", "No earlier deployment is kept here.", hint)
-        before = record.assemblies[-2]
-        assembly = self.records.assemblies(self.wish.stage) / before
+        assembly = folder / record.assemblies[-2]
         self._deploy(assembly, ["--all"])
         back = replace(record, assemblies=record.assemblies[:-1], at=time.time())
         self.records.write(back)
@@ -136,10 +136,6 @@ class Deployment:
 
     def smoke(self, record: Record) -> None:
         """Use what stands. Raises: PlatformError `smoke.failed`."""
-        emulator, endpoint = None, emulated()
-        if endpoint:
-            api_host = record.outputs["ApiUrl"].removeprefix("https://")
-            emulator = smoke.Emulator(endpoint, api_host, self.account.secret(f"tenantry-{record.stage}-origin"))
         stands = smoke.Stands(
             url=record.url,
             api_url=record.api_url,
@@ -147,13 +143,12 @@ class Deployment:
             region=record.region,
             functions={"public": record.outputs["SandboxPublicArn"], "none": record.outputs["SandboxClosedArn"]},
             target=self.target if self.target == "lambda" else "",
-            isolates=emulator is None,  # emulators have no tenant ids
         )
 
         def told(step: str, text: str, seconds: float) -> None:
             self.terminal.step(step, text, f"{seconds:.2f} s")
 
-        asyncio.run(smoke.smoke(stands, told, emulator=emulator))
+        asyncio.run(smoke.smoke(stands, told))
 
     def destroy(self) -> None:
         """Take everything down but Storage. Raises: PlatformError `deploy.failed`."""
@@ -198,6 +193,7 @@ class Deployment:
 
     def _assembly(self, url: str) -> Path:
         folder = self.records.assemblies(self.wish.stage)
+        self.records.tidy(self.wish.stage)
         folder.mkdir(parents=True, exist_ok=True)
         taken = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
         out = folder / f"{max(taken, default=0) + 1:04d}"
@@ -218,7 +214,7 @@ class Deployment:
 
     def _deploy(self, assembly: Path, what: Sequence[str]) -> None:
         options = ["--require-approval", "never", "--progress", "events", "--concurrency", "1"]
-        self._cdk(["deploy", "--app", str(assembly), *options, *what], "deploy.failed", "deploying")
+        self._cdk(["deploy", "--app", str(assembly), *options, *what], "deploy.failed", "deploy")
 
     def _cdk(self, arguments: Sequence[str], code: str, text: str) -> None:
         failed: list[str] = []
@@ -237,7 +233,14 @@ class Deployment:
                     elif event["status"].endswith("_COMPLETE") and event["type"] == "AWS::CloudFormation::Stack":
                         self.terminal.step(event["status"].partition("_")[0].lower() + "d", event["stack"])
 
-            ended = self.toolkit.cdk(arguments, on_line)
+            try:
+                ended = self.toolkit.cdk(arguments, on_line)
+            except KeyboardInterrupt:
+                bar.close()
+                verb = "destroy" if arguments[0] == "destroy" else "deploy"
+                self.terminal.step("stopped", "CloudFormation finishes or undoes by itself what it has begun")
+                self.terminal.next(f"platform {verb} --stage {self.wish.stage}   goes on from there, at any time")
+                raise
         if ended == 0:
             return
         said = failed[0] if failed else next((line for line in reversed(last) if "failed" in line), "\n".join(last))
@@ -268,10 +271,23 @@ class Deployment:
             notify=self.wish.notify,
             outputs=outputs,
             zips={made["room"]: made["sha256"] for made in self.zips},
-            assemblies=(*(old.assemblies if old else ()), assembly.name)[-KEPT:],
+            assemblies=self._kept(old, assembly),
         )
         self.records.write(record)
         return record
+
+    def _kept(self, old: Record | None, assembly: Path) -> tuple[str, ...]:
+        """The assemblies to go back to, this one last. What stood already is no step that one could go back."""
+        before = old.assemblies if old else ()
+        if before and same(self.records.assemblies(self.wish.stage) / before[-1], assembly):
+            return before
+        return (*before, assembly.name)[-KEPT:]
+
+
+def same(one: Path, other: Path) -> bool:
+    """Whether two assemblies deploy the same: the templates name every asset by its hash."""
+    here, there = ({path.name: path.read_bytes() for path in folder.glob("*.template.json")} for folder in (one, other))
+    return here == there
 
 
 def found_zips(folder: Path, target: str) -> list[dict[str, Any]]:

@@ -43,6 +43,13 @@ class Plan:
         return {action: found[action] for action in ACTIONS if found[action]}
 
     @property
+    def said(self) -> str:
+        """The counts in words, without what only follows the code."""
+        loud = Counter(change.action for change in self.changes if change.type not in QUIET)
+        words = [f"{loud[action]} to {SAID.get(action, action)}" for action in ACTIONS if loud[action]]
+        return ", ".join(words) or "nothing changes"
+
+    @property
     def empty(self) -> bool:
         return not self.changes and not self.bootstrap
 
@@ -72,11 +79,7 @@ def show(terminal: Terminal, plan: Plan) -> None:
         terminal.line(f"  {stack}")
         _show_stack(terminal, [c for c in plan.changes if c.stack == stack])
     terminal.line()
-    if plan.changes:
-        said = ", ".join(f"{count} to {SAID.get(action, action)}" for action, count in plan.counts.items())
-        terminal.step("plan", said)
-    else:
-        terminal.step("plan", "nothing changes")
+    terminal.step("plan", plan.said, style="bold")
     show_bill(terminal, plan.bill)
 
 
@@ -95,14 +98,14 @@ def _show_stack(terminal: Terminal, changes: Sequence[Change]) -> None:
         style = "bold red" if change.action in ("replace", "destroy") else ""
         word = SAID.get(change.action, change.action)
         terminal.step(word, f"{change.type.removeprefix('AWS::')}  {change.id}", ", ".join(change.changed), style=style)
-    added = Counter(c.type.removeprefix("AWS::") for c in changes if c.action == "add")
+    added = Counter(c.type.removeprefix("AWS::") for c in changes if c.action == "add" and c.type not in QUIET)
     for kind, count in added.most_common(LISTED):
         terminal.step("add", f"{kind}" + (f"  x {count}" if count > 1 else ""))
     if len(added) > LISTED:
         terminal.step("add", f"and {many(len(added) - LISTED, 'more kind')}")
-    quiet = sum(1 for c in changes if c.action != "add" and c.type in QUIET)
+    quiet = sum(c.type in QUIET for c in changes)
     if quiet:
-        terminal.step("", f"and {many(quiet, 'version or permission')} with the new code")
+        terminal.step("", f"and {quiet} versions and permissions, which follow the code")
 
 
 def _order(stack: str) -> int:

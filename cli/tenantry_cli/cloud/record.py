@@ -53,16 +53,21 @@ class Records:
         return Record(**{**raw, "assemblies": tuple(raw["assemblies"])})
 
     def write(self, record: Record) -> Path:
-        """Write it, and drop the assemblies that no longer count."""
+        """Write it, and tidy."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{record.stage}.json"
         part = path.with_suffix(f".{os.getpid()}.part")
         part.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
         part.replace(path)
-        for old in self.assemblies(record.stage).glob("*"):
-            if old.name not in record.assemblies:
-                shutil.rmtree(old)
+        self.tidy(record.stage)
         return path
+
+    def tidy(self, stage: str) -> None:
+        """Drop the assemblies that the record does not name: of plans, of deployments that were broken off, of old."""
+        record = self.read(stage)
+        for found in self.assemblies(stage).glob("*"):
+            if record is None or found.name not in record.assemblies:
+                shutil.rmtree(found)
 
     def forget(self, stage: str) -> None:
         """Drop the record and the assemblies."""

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import httpx2
 from tenantry_registry import bundle, links
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
@@ -25,14 +24,13 @@ from tenantry_registry.sigv4 import Credentials
 
 from tenantry_cli import client
 from tenantry_cli.cloud import operator
+from tenantry_cli.cloud.account import emulated
 
 if TYPE_CHECKING:
     from mcp import Client
 
 PROBE: Final = Path(__file__).with_name("probe")
 TENANTS: Final = ("smokeone", "smoketwo")
-CLOUDFRONT: Final = ".cloudfront.net"
-AWS_HOSTS: Final = (".amazonaws.com", CLOUDFRONT)
 ASSET: Final = re.compile(r'https://[^"]+/assets/[^"]+\.svg')
 
 
@@ -47,42 +45,9 @@ class Stands:
     region: str
     functions: Mapping[str, str]
     target: str = "lambda"
-    isolates: bool = True
 
 
 Told = Callable[[str, str, float], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Emulator:
-    """What stands in for AWS: its address, and what CloudFront would do that no emulator does, which is to ask an HTTP
-    API: `api_host` is asked instead, with the viewer's host beside the secret that CloudFront proves itself with."""
-
-    endpoint: str
-    api_host: str
-    secret: str
-
-
-class Door(httpx2.AsyncHTTPTransport):
-    """Leads AWS's host names to the emulator where there is one; elsewhere it changes nothing."""
-
-    def __init__(self, emulator: Emulator | None = None) -> None:
-        super().__init__()
-        self._emulator = emulator
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self._emulator and request.url.host.endswith(AWS_HOSTS):
-            self._lead(request, self._emulator)
-        return await super().handle_async_request(request)
-
-    def _lead(self, request: httpx2.Request, emulator: Emulator) -> None:
-        place = urlsplit(emulator.endpoint)
-        request.headers["x-forwarded-proto"] = "https"
-        if request.url.host.endswith(CLOUDFRONT) and "/assets/" not in request.url.path:
-            request.headers["x-forwarded-host"] = request.url.host
-            request.headers["x-tenantry-origin"] = emulator.secret
-            request.headers["host"] = emulator.api_host
-        request.url = request.url.copy_with(scheme=place.scheme, host=place.hostname, port=place.port)
 
 
 def aws_credentials() -> Callable[[], Awaitable[Credentials]]:
@@ -100,7 +65,7 @@ def aws_credentials() -> Callable[[], Awaitable[Credentials]]:
     return source
 
 
-async def smoke(stands: Stands, told: Told, *, emulator: Emulator | None = None) -> None:
+async def smoke(stands: Stands, told: Told) -> None:
     """Publish the probe and use it; `told(step, what came of it, seconds)` after each step.
 
     Raises: PlatformError `smoke.failed`, or what publishing or calling raises.
@@ -111,20 +76,18 @@ async def smoke(stands: Stands, told: Told, *, emulator: Emulator | None = None)
     objects = open_objects(
         f"s3://{stands.store}",
         region=stands.region,
-        endpoint=emulator.endpoint if emulator else None,
+        endpoint=emulated() or None,
         credentials=aws_credentials(),
     )
     runner = LambdaRunner(objects, functions=stands.functions, client=lambda: _lambda(stands.region))
-    walk = _Walk(stands, told, emulator)
+    walk = _Walk(stands, told)
     try:
         await links.ensure(objects)
         await walk.control(await operator.token(objects, stands.api_url))
-        tenants = TENANTS if stands.isolates else TENANTS[:1]
-        for tenant in tenants:
+        for tenant in TENANTS:
             await walk.publish(objects, runner, Name(tenant, "probe"))
-        await walk.through(Name(tenants[0], "probe"))
-        if stands.isolates:
-            await walk.apart()
+        await walk.through(Name(TENANTS[0], "probe"))
+        await walk.apart()
     finally:
         await runner.aclose()
 
@@ -132,8 +95,8 @@ async def smoke(stands: Stands, told: Told, *, emulator: Emulator | None = None)
 class _Walk:
     """The steps, each timed and told."""
 
-    def __init__(self, stands: Stands, told: Told, emulator: Emulator | None) -> None:
-        self._stands, self._told, self._emulator = stands, told, emulator
+    def __init__(self, stands: Stands, told: Told) -> None:
+        self._stands, self._told = stands, told
 
     async def publish(self, objects: Objects, runner: Any, name: Name) -> None:
         from tenantry_publisher.publish import publish
@@ -146,7 +109,7 @@ class _Walk:
 
     async def control(self, token: str) -> None:
         started = time.monotonic()
-        async with client.http_client(transport=Door(self._emulator)) as http:
+        async with client.http_client() as http:
             answer = await http.get(
                 f"{self._stands.api_url}/v1/whoami",
                 headers={"Authorization": f"Bearer {token}"},
@@ -188,11 +151,11 @@ class _Walk:
     @asynccontextmanager
     async def _client(self, name: Name) -> AsyncIterator[Client]:
         url = f"{self._stands.url}/t/{name.tenant}/{name.plugin}/mcp"
-        async with client.connect(url, transport=Door(self._emulator)) as session:
+        async with client.connect(url) as session:
             yield session
 
     async def _get(self, url: str, begins: bytes) -> bytes:
-        async with client.http_client(transport=Door(self._emulator)) as http:
+        async with client.http_client() as http:
             answer = await http.get(url, follow_redirects=True)
         found = answer.status_code == 200 and answer.content.startswith(begins)
         _want(found, f"{urlsplit(url).path} answered {answer.status_code}")

@@ -47,18 +47,16 @@ def command(
     """
     from dataclasses import asdict
 
-    from tenantry_cli.cloud import asking, plan
+    from tenantry_cli.cloud import asking, checks, plan
     from tenantry_cli.cloud.deployment import Deployment
     from tenantry_cli.output import Terminal
 
     terminal = Terminal.beside(as_json)
     wish = asking.wish(stage, region, domain, certificate, notify, requests, yes)
     deployment = Deployment(wish, terminal, asking.ask(terminal, yes), zips=zips)
-    for check in deployment.check():
-        if check.state != "ok":
-            terminal.step(check.name, check.text, check.cure, style="yellow")
+    checks.show(terminal, deployment.check(), good=False)
     if rollback:
-        asking.must(deployment.ask, f"Go back to what {stage} was before?")
+        asking.must(terminal, deployment.ask, f"Go back to what {stage} was before?")
         record = deployment.roll_back()
     else:
         planned, assembly = deployment.prepare()
@@ -68,7 +66,7 @@ def command(
                 terminal.answer(planned.to_dict())
             return
         if not planned.empty:
-            asking.must(deployment.ask, f"Deploy {stage} to {deployment.number} in {wish.region}?")
+            asking.must(terminal, deployment.ask, f"Deploy {stage} to {deployment.number} in {wish.region}?")
         record = deployment.carry_out(planned, assembly)
     if not no_smoke:
         deployment.smoke(record)

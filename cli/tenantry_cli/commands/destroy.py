@@ -26,7 +26,7 @@ def command(stage: str, region: str | None, data: bool, yes: bool, yes_delete_da
     terminal = Terminal()
     deployment = Deployment(asking.wish(stage, region), terminal, asking.ask(terminal, yes))
     deployment.check()
-    asking.must(deployment.ask, f"Take {stage} down? Its data stays.")
+    asking.must(terminal, deployment.ask, f"Take {stage} down? Its data stays.")
     typed = ""
     if data:
         if yes_delete_data_of is None and not terminal.interactive:

@@ -18,13 +18,14 @@ def command(aws: bool, stage: str, region: str | None, domain: str | None, as_js
 
     With --aws, ends with 1 where something stands in the way of `platform deploy`.
     """
-    from tenantry_cli.output import Terminal
+    from tenantry_cli.output import Terminal, many
     from tenantry_cli.tools import look
 
     terminal = Terminal()
     tools = look()
     answer = [{"name": t.name, "found": t.found, "for": t.purpose, "cure": t.cure} for t in tools]
     if not as_json:
+        terminal.line("  This machine")
         for tool in tools:
             terminal.step(tool.name, tool.found or "missing", tool.purpose, style="" if tool.found else "yellow")
             if not tool.found:
@@ -42,13 +43,15 @@ def command(aws: bool, stage: str, region: str | None, domain: str | None, as_js
         ]
         failed = sum(check.state == "fail" for check in found)
         answer += [{"name": c.name, "state": c.state, "found": c.text, "cure": c.cure} for c in found]
-        styles = {"ok": "", "fail": "bold red"}
         if not as_json:
             terminal.line()
-            for check in found:
-                terminal.step(check.name, check.text, check.state, style=styles.get(check.state, "yellow"))
-                if check.cure:
-                    terminal.step("", check.cure)
+            terminal.line(f"  What platform deploy --stage {stage} needs")
+            checks.show(terminal, found)
+            terminal.line()
+            if failed:
+                terminal.step("not ready", f"{many(failed, 'thing')} in the way of a deployment", style="bold red")
+            else:
+                terminal.step("ready", "nothing is in the way of a deployment", style="bold")
     if as_json:
         terminal.answer(answer)
     return 1 if failed else 0

@@ -20,15 +20,16 @@ def command(plugin: str, digest: str | None, store: str | None, to: str | None) 
     from tenantry_registry.registry import Registry
 
     from tenantry_cli import store as stores
-    from tenantry_cli.output import Terminal, short
     from tenantry_cli.settings import CliSettings, control_plane
 
     name = names.parse(plugin)
     if to := control_plane(to, store):
         from tenantry_cli.control import Control
 
-        path = f"/plugins/{name}/releases/{digest}/promote" if digest else f"/plugins/{name}/rollback"
-        Terminal().step("live", short(Control(to).post(path)["current"]), style="bold")
+        control, plugin = Control(to), f"/plugins/{name}"
+        before = control.get(plugin)["current"]
+        path = f"{plugin}/releases/{digest}/promote" if digest else f"{plugin}/rollback"
+        say(name, before, control.post(path)["current"], f" --to {to}")
         return
 
     async def roll_back() -> tuple[str | None, str]:
@@ -42,14 +43,17 @@ def command(plugin: str, digest: str | None, store: str | None, to: str | None) 
             return current, target
 
     was, now = asyncio.run(roll_back())
+    say(name, was, now, f" --store {store}" if store else "")
+
+
+def say(name: object, was: str | None, now: str, where: str) -> None:
+    """What is served from now on, and how to undo it."""
+    from tenantry_cli.output import Terminal, short
+
     terminal = Terminal()
-    terminal.step("live", short(now), style="bold")
+    terminal.step("live", f"{name} {short(now)}", style="bold")
     if was and was != now:
-        terminal.step(
-            "",
-            f"was {short(was)}; go back with: platform rollback {name} {short(was)}"
-            + (f" --store {store}" if store else ""),
-        )
+        terminal.step("", f"was {short(was)}; go back with: platform rollback {name} {short(was)}{where}")
 
 
 def choose(name: object, history: list[str], current: str | None, prefix: str | None) -> str:

@@ -1,5 +1,6 @@
 """What `platform deploy` publishes to see that a deployment works: a call, a widget with an asset, a file, a trace."""
 
+import tempfile
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -7,7 +8,7 @@ from tenantry import CSP, Context, Plugin, Result, Widget
 
 plugin = Plugin()
 card = Widget("widgets/card/index.html", description="A card with a picture.", csp=CSP())
-TRACE = Path("/tmp/tenantry-probe")
+TRACE = Path(tempfile.gettempdir(), "tenantry-probe")  # on Lambda /tmp, which outlives a call
 seen: list[str] = []
 
 

@@ -1,9 +1,0 @@
-"""For the emulator's Lambda workers: they speak to the emulator over standard output, which the sandbox takes for
-what tenants' code prints. On AWS the runtime speaks over HTTP. Here the worker gets a stream of its own."""
-
-import os
-import sys
-
-if sys.argv[:1] == ["-c"] or os.path.basename(sys.argv[0] if sys.argv else "") == "_worker.py":
-    sys.stdout = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
-    os.dup2(2, 1)
