@@ -11,10 +11,16 @@ from typing import Any, Final
 
 from tenantry_registry.errors import PlatformError
 
-from tenantry_gateway.wire import too_deep
+from tenantry_gateway.wire import dump, too_deep
 
 ENDINGS: Final = ("result", "input_required", "protocol_error", "error", "overflow")
 TEXTS: Final = ("stdout", "stderr")
+QUESTION_BYTES: Final = 1_048_576  # of one run: they leave whole, and nothing of a question can be cut
+TOO_MUCH: Final[Mapping[str, Any]] = {
+    "code": "asks.too-large",
+    "message": f"What the tool asks the client is larger than {QUESTION_BYTES:,} bytes.",
+    "hint": "Ask for less at once.",
+}
 NOTES: Final = 1_000  # notifications of one call; the sandbox keeps to it, a forged reply may not
 
 
@@ -37,6 +43,9 @@ def held(reply: Any) -> dict[str, Any]:
         clean["protocol_error"] = _protocol_error(clean["protocol_error"])
     if "input_required" in clean:
         clean["input_required"] = _questions(clean["input_required"])
+        if len(dump(clean["input_required"])) > QUESTION_BYTES:
+            del clean["input_required"]
+            clean["error"] = dict(TOO_MUCH)
     return clean
 
 

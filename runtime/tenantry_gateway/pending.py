@@ -5,14 +5,19 @@ request. The half-done call lies in Objects under `pending/`; the client posts i
 GET and Last-Event-ID, which runs the call again with the answers, on the release where it began, and returns the
 result. A result is kept too: a client that lost it may ask again. The id is a 128-bit capability; a signed-in user's
 call is that user's alone.
+
+What the code told before it asked (progress, log messages) it tells again when it runs again; the client gets it once.
+A kit tool ends when the client refuses a question; a guest gets the client's error and decides for itself.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tenantry_registry.errors import Conflict
@@ -24,13 +29,14 @@ from tenantry_gateway.clients import Client
 from tenantry_gateway.results import finish
 from tenantry_gateway.revisions import HANDSHAKE
 from tenantry_gateway.turn import Desk, Reply, Turn, User
-from tenantry_gateway.wire import Message, Refusal, dump, failure, success
+from tenantry_gateway.wire import INTERNAL_ERROR, Message, Refusal, dump, failure, success
 from tenantry_gateway.work import Done, Work, failed, missing, run
 
 WAIT_SECONDS: Final = 900  # that a client has for its answer; also the lifetime of pending/ on AWS, about
 RETRY: Final = (250, 3_000)  # ms until the client asks again: soon at first, rarely for somebody who thinks
 CLAIM_SECONDS: Final = 40.0  # a run that took longer died with its environment; another GET may take it over
 ROUNDS: Final = 5  # of read and swap
+ANSWER_BYTES: Final = 4_194_304  # of all answers of a call: it travels to the code in one piece (Lambda: 6 MB)
 
 
 async def open_call(desk: Desk, turn: Turn, work: Work, done: Done, before: list[bytes]) -> Reply:
@@ -38,6 +44,7 @@ async def open_call(desk: Desk, turn: Turn, work: Work, done: Done, before: list
     record = {
         "created": time.time(),
         "id": turn.message.id,
+        "guest": work.edition.guest,
         "method": work.method,
         "params": dict(work.params),
         "revision": work.revision,
@@ -52,6 +59,7 @@ async def open_call(desk: Desk, turn: Turn, work: Work, done: Done, before: list
         "answers": dict(work.answers),
         "round": 0,
         "asked": {},
+        "told": [_short(message) for message in before],
         "claimed": 0.0,
         "result": None,
     }
@@ -82,18 +90,29 @@ async def receive(desk: Desk, name: Name, user: User | None, message: Message) -
         key = record["asked"].get(str(message.id))
         if key is None:
             return
-        body = message.params
-        if isinstance(body.get("result"), dict):
-            record["answers"][key] = body["result"]
-        else:
-            error = body.get("error")
-            text = error.get("message") if isinstance(error, dict) else None
-            record["refused"] = str(text or "The client refused.")[:500]
+        _keep(record, key, message.params)
         try:
             await desk.objects.swap(_key(name, pid), dump(record), expected=version)
             return
         except Conflict:
             continue
+
+
+def _keep(record: dict[str, Any], key: str, response: Mapping[str, Any]) -> None:
+    """An answer in the record, as who asked takes it: a guest gets the client's whole response."""
+    result, error = response.get("result"), response.get("error")
+    text = str(error.get("message") or "")[:500] if isinstance(error, dict) else ""
+    if isinstance(result, dict):
+        record["answers"][key] = {"result": result} if record["guest"] else result
+    elif record["guest"] and isinstance(error, dict):
+        code = error.get("code")
+        told = {**error, "code": code if type(code) is int else INTERNAL_ERROR, "message": text}
+        record["answers"][key] = {"error": told}
+    else:
+        record["refused"] = text or "The client refused."
+    if len(dump(record["answers"])) > ANSWER_BYTES:
+        del record["answers"][key]
+        record["refused"] = f"Its answers are larger than {ANSWER_BYTES:,} bytes."
 
 
 async def resume(desk: Desk, turn: Turn, last_event_id: str) -> Reply | None:
@@ -139,7 +158,7 @@ async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], versi
         else:
             done = await run(desk, work)
         facts = done.facts
-        before = notices.wanted(message, notices.DEFAULT_LEVEL, done.notifications)
+        before = _news(record, notices.wanted(message, notices.DEFAULT_LEVEL, done.notifications))
         lacking = missing(client, done.questions)
         if lacking:
             done = failed(work, {"message": f"This client can't be asked ({', '.join(lacking)})."}, done.facts)
@@ -155,6 +174,24 @@ async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], versi
     record["result"] = last.decode()
     await desk.objects.swap(_key(name, pid), dump(record), expected=ANY)
     return Reply(None, [*before, last], facts=facts)
+
+
+def _news(record: dict[str, Any], messages: Sequence[bytes]) -> list[bytes]:
+    """The messages that earlier runs did not send already."""
+    told = Counter(record["told"])
+    news: list[bytes] = []
+    for message in messages:
+        short = _short(message)
+        if told[short]:
+            told[short] -= 1
+        else:
+            news.append(message)
+            record["told"].append(short)
+    return news
+
+
+def _short(message: bytes) -> str:
+    return hashlib.sha256(message).hexdigest()[:16]
 
 
 async def _load(desk: Desk, name: Name, pid: str, user: User | None) -> tuple[dict[str, Any], str] | None:

@@ -6,11 +6,16 @@ The eras are "2025" (initialize, then requests; here without a session wherever 
 
 import base64
 import json
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from tenantry_sandbox.asgi import App, Response
+from tenantry_sandbox.asks import CALL_ID, QUESTIONS, Conversation, Line
+from tenantry_sandbox.events import STREAM, Events, read
 from tenantry_sandbox.faults import LoadError
+from tenantry_sandbox.sessions import Sessions
 
 HANDSHAKE = "2025-11-25"
 STATELESS = "2026-07-28"
@@ -19,6 +24,7 @@ CLIENT = {"name": "tenantry", "version": "1"}
 UI = "io.modelcontextprotocol/ui"
 CAPABILITIES = {"extensions": {UI: {"mimeTypes": ["text/html;profile=mcp-app"]}}}
 ACCEPT = ("accept", "application/json, text/event-stream")
+LEAST_SECONDS = 0.05  # of a request: a session ends even when its call took all the time there was
 PAGES = 100  # of one list; a server that never ends its list is not described
 # list method -> (its key in the result, the capability that announces it)
 LISTS = {
@@ -43,9 +49,13 @@ NOTHING: Mapping[str, str] = {}
 class Speaker:
     """Speaks MCP with one app. Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
 
-    def __init__(self, app: App, paths: tuple[str, ...], seconds: float) -> None:
+    def __init__(self, app: App, line: Line, sessions: Sessions, paths: tuple[str, ...], seconds: float) -> None:
         self._app = app
+        self._line = line
+        self._sessions = sessions
+        self._asks = False  # whether it once asked somebody who can't be asked: from then on it gets sessions for that
         self._seconds = seconds
+        self._until: float | None = None
         self.path = ""
         self.greeting: dict[str, Any] = {}
         self.keeps_sessions = False
@@ -53,6 +63,7 @@ class Speaker:
 
     def describe(self) -> dict[str, Any]:
         """Ask everything that can be known before a call, in both eras."""
+        self._until = None
         answers: dict[str, dict[str, Any]] = {"2025": {"initialize": self.greeting}}
         discovered, _ = self.ask("server/discover", {}, STATELESS, CLIENT, CAPABILITIES)
         if "result" in discovered:
@@ -83,33 +94,64 @@ class Speaker:
 
         `repeated`: arguments that the client repeated in headers (Mcp-Param-*), as 2026-07-28 has it.
         """
-        headers = [("mcp-protocol-version", revision)]
-        if revision >= STATELESS:
-            meta = {
-                **params.get("_meta", {}),
-                f"{META}protocolVersion": revision,
-                f"{META}clientCapabilities": capabilities,
-                f"{META}clientInfo": client,
-            }
-            params = {**params, "_meta": meta}
-            headers += [("mcp-method", method), *repeated.items()]
-            if method in NAMED:
-                headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
-            return self._rpc(method, params, headers)
-        session = self._shake_hands(revision, client, capabilities) if self.keeps_sessions else []
-        try:
-            return self._rpc(method, params, [*headers, *session])
-        finally:
-            if session:
-                self.send("DELETE", [*headers, *session], b"")
+        if revision < STATELESS:
+            return self.converse(method, params, revision, client, capabilities)
+        meta = {
+            **params.get("_meta", {}),
+            f"{META}protocolVersion": revision,
+            f"{META}clientCapabilities": capabilities,
+            f"{META}clientInfo": client,
+        }
+        params = {**params, "_meta": meta}
+        headers = [("mcp-protocol-version", revision), ("mcp-method", method), *repeated.items()]
+        if method in NAMED:
+            headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
+        return self._rpc(method, params, headers)
+
+    def converse(
+        self,
+        method: str,
+        params: Params,
+        revision: str,
+        client: Params,
+        capabilities: Params,
+        answers: Mapping[str, Any] = NOTHING,
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The same at a revision where a server asks back by requests of its own: also `{"input_required"}`, with the
+        questions by key, or, where no more may be asked, `{"refusal"}`. `answers` as in asks.py."""
+        wanted = self._asks or any(capability in capabilities for capability in QUESTIONS.values())
+        opened = self._sessions.possible and wanted
+        talk = Conversation(answers, capabilities, lands=opened or not self._sessions.possible)
+        with self._sessions.open() if opened else nullcontext():
+            headers = [("mcp-protocol-version", revision)]
+            if opened or self.keeps_sessions:
+                headers += self._shake_hands(revision, client, capabilities)
+            # A call that takes too long may have asked where nobody could hear it, as mcp 1.x does without a session.
+            asks, self._asks = self._asks, True
+            try:
+                self._line.conversation = talk
+                answer, notifications = self._rpc(method, params, headers)
+                self._asks = asks or talk.astray
+            finally:
+                self._line.conversation = None  # where the call's time was over before it began
+                if len(headers) > 1:
+                    self.send("DELETE", headers, b"")
+        if talk.astray:
+            return self.converse(method, params, revision, client, capabilities, answers)
+        if talk.refusal:
+            answer = {"refusal": talk.refusal}
+        elif talk.asked:
+            answer = {"input_required": {"inputRequests": talk.asked}}
+        return answer, [*notifications, *talk.notifications]
 
     def send(self, method: str, headers: list[tuple[str, str]], body: bytes) -> Response:
         """One HTTP request to the MCP endpoint, whatever it holds."""
-        return self._app.request(method, self.path, headers, body, self._seconds)
+        seconds = self._seconds if self._until is None else max(self._until - time.monotonic(), LEAST_SECONDS)
+        return self._app.request(method, self.path, headers, body, seconds)
 
     def within(self, seconds: float) -> "Speaker":
-        """The same, with this many seconds for each request from now on."""
-        self._seconds = seconds
+        """The same, with this many seconds for all requests from now on."""
+        self._until = time.monotonic() + seconds
         return self
 
     def pass_on(self, method: str, headers: list[tuple[str, str]], body: bytes, revision: str) -> Response:
@@ -158,7 +200,7 @@ class Speaker:
     def _rpc(
         self, method: str, params: Mapping[str, Any], headers: list[tuple[str, str]]
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        return _parse(self._post({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}, headers))
+        return _parse(self._post({"jsonrpc": "2.0", "id": CALL_ID, "method": method, "params": params}, headers))
 
     def _post(self, message: Mapping[str, Any], headers: list[tuple[str, str]]) -> Response:
         return self.send("POST", [ACCEPT, ("content-type", "application/json"), *headers], json.dumps(message).encode())
@@ -211,20 +253,7 @@ def _parse(response: Response) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _messages(response: Response) -> Iterator[dict[str, Any]]:
-    if dict(response.headers).get("content-type", "").startswith("text/event-stream"):
-        texts = ["\n".join(_data(event)) for event in response.text.replace("\r\n", "\n").split("\n\n")]
-    else:
-        texts = [response.text]
-    for text in filter(None, texts):
-        try:
-            message = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(message, dict):
-            yield message
-
-
-def _data(event: str) -> Iterator[str]:
-    for line in event.split("\n"):
-        if line.startswith("data:"):
-            yield line[5:].removeprefix(" ")
+    if dict(response.headers).get("content-type", "").startswith(STREAM):
+        yield from Events().feed(response.body + b"\n\n")
+    elif (message := read(response.body)) is not None:
+        yield message

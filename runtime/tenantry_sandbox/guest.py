@@ -5,8 +5,10 @@ from typing import Any
 
 from tenantry_sandbox.asgi import App
 from tenantry_sandbox.asking import CLIENT, STATELESS, Speaker
+from tenantry_sandbox.asks import Line
 from tenantry_sandbox.servers import Hosted
 from tenantry_sandbox.session import Session
+from tenantry_sandbox.sessions import Sessions
 
 MARGIN_SECONDS = 0.3  # before a call's time is over: to stop one request and keep the server that it was for
 
@@ -15,9 +17,11 @@ class Guest:
     """Hosts the app in this process. Raises: LoadError when it does not start or has no MCP endpoint."""
 
     def __init__(self, hosted: Hosted, seconds: float) -> None:
-        self._app = App(hosted.app, hosted.host)
+        line = Line(hosted.app)
+        self._app = App(line, hosted.host)
         try:
-            self._speaker = Speaker(self._app, hosted.paths, seconds)
+            sessions = Sessions(hosted.app if hosted.made else None)
+            self._speaker = Speaker(self._app, line, sessions, hosted.paths, seconds)
         except BaseException:
             self._app.close()
             raise
@@ -33,18 +37,19 @@ class Guest:
         if call["method"] == "http":
             return {"result": _http(speaker, params)}
         client = call.get("client") or {}
-        answer, notifications = speaker.ask(
-            call["method"],
-            params,
-            call.get("revision") or STATELESS,
-            client.get("info") or CLIENT,
-            client.get("capabilities") or {},
-            call.get("headers") or {},
-        )
+        revision = call.get("revision") or STATELESS
+        who = client.get("info") or CLIENT, client.get("capabilities") or {}
+        if revision < STATELESS:
+            answers = call.get("answers") or {}
+            answer, notifications = speaker.converse(call["method"], params, revision, *who, answers)
+        else:
+            answer, notifications = speaker.ask(call["method"], params, revision, *who, call.get("headers") or {})
         for notification in notifications:
             session.notify(notification["method"], notification["params"])
         if "error" in answer:
             return {"protocol_error": answer["error"]}
+        if "refusal" in answer:
+            return {"error": answer["refusal"]}
         return answer
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Servers that were not written with the kit: recognised by their class, turned into an ASGI app, hosted unchanged.
 
-Nothing is imported here: the tenant's own `mcp` or `fastmcp` made the object and is asked to serve it, in its stateless
-mode, because no two requests are sure to meet the same environment.
+Nothing is imported here: the tenant's own `mcp` or `fastmcp` made the object and is asked to serve it. Its sessions are
+turned off afterwards, but for calls that need one (sessions.py).
 """
 
 import importlib
@@ -20,11 +20,14 @@ UVICORN = ("uvicorn.server", "Server")
 
 @dataclass(frozen=True)
 class Hosted:
-    """An ASGI app, the Host that it accepts and the paths where its MCP endpoint may be, likeliest first."""
+    """An ASGI app, the Host that it accepts and the paths where its MCP endpoint may be, likeliest first.
+
+    `made`: whether the app was made here, of a server object, so that how it is served is the platform's to say."""
 
     app: Any
     host: str
     paths: tuple[str, ...]
+    made: bool = True
 
 
 def is_kit(value: Any) -> bool:
@@ -50,18 +53,18 @@ def app_of(value: Any) -> Any:
 def host(value: Any) -> Hosted | None:
     """Make an ASGI app of a server object, or None where it is none that is known."""
     if _is(value, SDK):
-        return Hosted(value.streamable_http_app(stateless_http=True), HOST, (MCP_PATH,))
+        return Hosted(value.streamable_http_app(), HOST, (MCP_PATH,))
     if _is(value, SDK_1):
-        value.settings.stateless_http = True
         return Hosted(value.streamable_http_app(), _accepted(value.settings), (value.settings.streamable_http_path,))
     if _is(value, FASTMCP):
-        return Hosted(value.http_app(path=MCP_PATH, stateless_http=True), HOST, (MCP_PATH,))
+        return Hosted(value.http_app(path=MCP_PATH), HOST, (MCP_PATH,))
     if _is(value, LOW_LEVEL):
         if hasattr(value, "streamable_http_app"):
-            return Hosted(value.streamable_http_app(stateless_http=True), HOST, (MCP_PATH,))
-        return Hosted(_manager(value), HOST, (MCP_PATH,))
+            return Hosted(value.streamable_http_app(), HOST, (MCP_PATH,))
+        return Hosted(_Managed(value), HOST, (MCP_PATH,))
     if callable(value):
-        return Hosted(value, HOST, tuple(dict.fromkeys([*_routes(value), MCP_PATH, f"{MCP_PATH}/", "/"])))
+        paths = tuple(dict.fromkeys([*_routes(value), MCP_PATH, f"{MCP_PATH}/", "/"]))
+        return Hosted(value, HOST, paths, made=False)
     return None
 
 
@@ -81,19 +84,19 @@ def _routes(app: Any) -> list[str]:
     return [path for path in paths if path.rstrip("/").endswith("mcp") and "{" not in path]
 
 
-def _manager(server: Any) -> Any:
+class _Managed:
     """`mcp` 1.x gives its low-level server no app: its session manager is one, once its task group runs."""
-    manager = importlib.import_module("mcp.server.streamable_http_manager")
-    sessions = manager.StreamableHTTPSessionManager(app=server, stateless=True)
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    def __init__(self, server: Any) -> None:
+        module = importlib.import_module("mcp.server.streamable_http_manager")
+        self.session_manager = module.StreamableHTTPSessionManager(app=server)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "lifespan":
-            await sessions.handle_request(scope, receive, send)
+            await self.session_manager.handle_request(scope, receive, send)
             return
         await receive()
-        async with sessions.run():
+        async with self.session_manager.run():
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
-
-    return app

@@ -36,8 +36,10 @@ A server object that was not made with the kit describes itself as
     {"kind": "asgi", "protocol": 1, "dynamic": [methods], "answers": {era: {method: {"result"} | {"error"}}}}
 era "2025" (initialize, asked as 2025-11-25) always, "2026" (server/discover) where the server speaks it; lists are
 whole (all pages joined), and "resources/read" holds {uri: {"result"} | {"error"}} of every ui:// and HTML resource.
-It is called like a kit plugin (Call.method an MCP method; answers are `result` or `protocol_error`) in the era of
-Call.revision, or with method "http", whose `result` is {"status", "headers": [[name, value]], "body"}.
+It is called like a kit plugin (Call.method an MCP method; replies are `result` or `protocol_error`) in the era of
+Call.revision, or with method "http", whose `result` is {"status", "headers": [[name, value]], "body"}. Its requests to
+the client, at a revision before 2026-07-28, are an `input_required`, and each of its answers is the client's whole
+response: {key: {"result"} | {"error"}}.
 """
 
 from __future__ import annotations

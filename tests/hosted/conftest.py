@@ -31,7 +31,7 @@ from tenantry_registry.process_runner import PLAIN_ENVIRON, ProcessRunner
 HERE = Path(__file__).parent
 CACHE = HERE.parents[1] / ".build" / "vendored"
 LOCKS = HERE.parent / "clients"  # its environments' locks: one pins mcp 1.x, one fastmcp 4
-VENDORED = {"first": "mcp1.txt", "fast": "fastmcp.txt"}
+VENDORED = {"first": "mcp1.txt", "asks1": "mcp1.txt", "fast": "fastmcp.txt", "asks4": "fastmcp.txt"}
 PATHS = {"fast": "/api/mcp"}  # where each serves on its own; /mcp by default
 HOST = "plugins.example.com"
 PATIENCE = 30.0  # seconds for a server of its own to listen

@@ -76,7 +76,7 @@ async def test_an_mcpserver_is_asked_in_both_eras_and_called_in_either(hosting: 
     assert described["dynamic"] == ["prompts/get", "resources/read", "tools/call"]
     for era in ("2025", "2026"):
         said = described["answers"][era]
-        assert names(said["tools/list"], "tools") == ["animals", "slow"]
+        assert names(said["tools/list"], "tools") == ["animals", "slow", "name"]
         assert names(said["prompts/list"], "prompts") == ["greet"]
         read = said["resources/read"]["ui://zoo/animals.html"]["result"]["contents"][0]
         assert read["text"] == "<!doctype html><title>Animals</title>"
@@ -139,7 +139,7 @@ async def test_a_server_that_insists_on_sessions_gets_one_for_each_call(hosting:
 
 async def test_an_app_that_mounts_its_server_is_found_and_its_lifespan_is_entered_once(hosting: Hosting) -> None:
     described = await hosting.describe("sdk2:mounted")
-    assert names(described["answers"]["2026"]["tools/list"], "tools") == ["animals", "slow"]
+    assert names(described["answers"]["2026"]["tools/list"], "tools") == ["animals", "slow", "name"]
     request = {"path": "/entered", "headers": [["MCP-Protocol-Version", "2025-11-25"]], "body": "not json"}
     passed = await hosting.call("sdk2:mounted", "http", **request)
     assert passed["result"]["status"] in (400, 406), "only the MCP endpoint is ever reached, whatever path is asked"

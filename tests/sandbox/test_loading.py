@@ -227,7 +227,7 @@ class Transports:
 class FastMCP(Transports):
     def run(self):
         raise AssertionError("nothing is served from here")
-    def http_app(self, path, stateless_http):
+    def http_app(self, path):
         from app import app
         return app
 """
@@ -284,28 +284,33 @@ FAKE_SDK_1 = {
     "mcp/server/fastmcp/__init__.py": "",
     "mcp/server/fastmcp/server.py": """
         from types import SimpleNamespace
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         class FastMCP:
             settings = SimpleNamespace(streamable_http_path="/own/mcp", transport_security=None)
             def streamable_http_app(self):
-                from app import app
-                assert self.settings.stateless_http
-                return app
+                return App()
+        class App:
+            session = StreamableHTTPSessionManager(None)
+            routes = [object(), SimpleNamespace(endpoint=SimpleNamespace(session_manager=session))]
+            async def __call__(self, scope, receive, send):
+                self.session.running = True
+                await self.session.handle_request(scope, receive, send)
     """,
     "mcp/server/lowlevel/__init__.py": "",
     "mcp/server/lowlevel/server.py": "class Server: pass",
     "mcp/server/streamable_http_manager.py": """
         from contextlib import asynccontextmanager
         class StreamableHTTPSessionManager:
-            running = False
-            def __init__(self, app, stateless):
-                assert stateless
+            running = stateless = False
+            def __init__(self, app):
+                pass
             @asynccontextmanager
             async def run(self):
                 self.running = True
                 yield
             async def handle_request(self, scope, receive, send):
                 from app import app
-                assert self.running
+                assert self.running and self.stateless
                 await app(scope, receive, send)
     """,
 }

@@ -1,8 +1,11 @@
 """Servers of the SDK's first generation: FastMCP with its request handlers replaced, as a server and as an app."""
 
-from mcp import types
-from mcp.server.fastmcp import FastMCP
+import json
+
+from mcp import McpError, types
+from mcp.server.fastmcp import Context, FastMCP
 from mcp.server.lowlevel import Server
+from pydantic import BaseModel
 
 mcp = FastMCP("first", json_response=True)
 META = {"openai/outputTemplate": "ui://widget/board.html"}
@@ -65,3 +68,30 @@ async def tools() -> list[types.Tool]:
 @low.call_tool()
 async def call(name: str, arguments: dict) -> list[types.TextContent]:
     return [types.TextContent(type="text", text=name)]
+
+
+class Name(BaseModel):
+    name: str
+
+
+asking = FastMCP("asking")
+
+
+@asking.tool()
+async def name(ctx: Context) -> str:
+    """Asks for a name, where it can."""
+    try:
+        answer = await ctx.elicit("Your name?", Name)
+    except McpError:
+        return json.dumps("alone")
+    return json.dumps(answer.data.name if answer.action == "accept" else answer.action)
+
+
+@asking.tool()
+async def folders(ctx: Context) -> str:
+    """Asks without saying for which call it does."""
+    try:
+        roots = await ctx.session.list_roots()
+    except McpError as error:
+        return json.dumps(f"nowhere: {error}")
+    return json.dumps([str(root.uri) for root in roots.roots])

@@ -1,5 +1,6 @@
 """Servers of the second SDK: MCPServer with the Apps extension, low-level, mounted in Starlette, and none."""
 
+import json
 import threading
 from contextlib import asynccontextmanager
 
@@ -7,6 +8,7 @@ import mcp_types as types
 from mcp.server.apps import Apps
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
+from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
@@ -30,6 +32,17 @@ async def slow(ctx: Context) -> str:
     """Tells how far it is."""
     await ctx.report_progress(1, 2, "half")
     return "done"
+
+
+class Name(BaseModel):
+    name: str
+
+
+@mcp.tool()
+async def name(ctx: Context) -> str:
+    """Asks for a name."""
+    answer = await ctx.elicit("Your name?", Name)
+    return json.dumps(answer.data.name)
 
 
 @mcp.prompt()
