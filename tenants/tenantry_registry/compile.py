@@ -73,7 +73,8 @@ def compile_release(
         answers = guests.upgraded(description.answers, widgets)
         tools = [_guest_tool(tool, config) for tool in guests.listed(answers, "tools/list", "tools")]
         resources = guests.listed(answers, "resources/list", "resources")
-        templates, prompts = description.templates, description.prompts
+        templates = guests.listed(answers, "resources/templates/list", "resourceTemplates")
+        prompts = description.prompts
         capabilities = guests.capabilities(answers)
     manifest = Manifest(
         tenant=name.tenant,

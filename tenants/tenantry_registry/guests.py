@@ -136,6 +136,7 @@ def upgraded(answers: Answers, compiled: Sequence[Compiled]) -> dict[str, dict[s
         now = dict(said)
         _rewrite(now, "tools/list", "tools", lambda entry: upgraded_tool(entry, by_uri))
         _rewrite(now, "resources/list", "resources", lambda entry: _resource(entry, by_uri))
+        _rewrite(now, "resources/templates/list", "resourceTemplates", lambda entry: _template(entry, by_uri))
         if isinstance(reads := now.get("resources/read"), Mapping):
             now["resources/read"] = {
                 uri: {"result": {**(read.get("result") or {}), "contents": [_contents(uri, by_uri[uri])]}}
@@ -163,6 +164,14 @@ def _resource(entry: Mapping[str, Any], by_uri: Mapping[str, Compiled]) -> dict[
         return dict(entry)
     changed = {k: v for k, v in entry.items() if k != "size"}
     return {**changed, "uri": widget.uri, "mimeType": MIME, "_meta": dict(widget.meta)}
+
+
+def _template(entry: Mapping[str, Any], by_uri: Mapping[str, Compiled]) -> dict[str, Any]:
+    """A resource template without variables is a widget once more, as servers of ChatGPT's first SDK list theirs."""
+    widget = by_uri.get(str(entry.get("uriTemplate")))
+    if widget is None:
+        return dict(entry)
+    return {**entry, "uriTemplate": widget.uri, "mimeType": MIME, "_meta": dict(widget.meta)}
 
 
 def upgraded_tool(entry: Mapping[str, Any], by_uri: Mapping[str, Compiled]) -> dict[str, Any]:

@@ -92,6 +92,10 @@ def current(pair: Any, method: str, params: Mapping[str, Any], answer: dict[str,
     if method == "resources/list":
         entries = [entry | {"uri": widget.uri} if entry["uri"] == template else entry for entry in result["resources"]]
         return {**answer, "result": {**result, "resources": entries}}
+    if method == "resources/templates/list":
+        named = {"uriTemplate": widget.uri}
+        listed = [e | named if e["uriTemplate"] == template else e for e in result["resourceTemplates"]]
+        return {**answer, "result": {**result, "resourceTemplates": listed}}
     if method == "tools/call" and params.get("name") == shown:
         meta = {**(result.get("_meta") or {}), "tenantry/widgets": {widget.name: widget.uri}}
         return {**answer, "result": {**result, "_meta": meta}}
@@ -108,8 +112,9 @@ def current_tool(tool: dict[str, Any], uri: str) -> dict[str, Any]:
 def without_widget_meta(pair: Any, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Without a template's own mime type and keys, which the next test looks at."""
     [widget] = pair.manifest.widgets
-    for entry in messages[-1].get("result", {}).get("resources", []):
-        if entry["uri"] == widget.uri:
+    result = messages[-1].get("result", {})
+    for entry in [*result.get("resources", []), *result.get("resourceTemplates", [])]:
+        if widget.uri in (entry.get("uri"), entry.get("uriTemplate")):
             entry.pop("mimeType"), entry.pop("_meta", None)
     return messages
 
@@ -121,7 +126,7 @@ async def test_it_answers_what_it_answers_alone(pair: Any, revision: str) -> Non
         alone = await pair.alone.ask(revision, method, params)
         hosted = await pair.hosted.ask(revision, method, params)
         expected = [*alone[:-1], current(pair, method, params, alone[-1])]
-        if method == "resources/list":
+        if method in ("resources/list", "resources/templates/list"):
             expected, hosted = without_widget_meta(pair, expected), without_widget_meta(pair, hosted)
         assert hosted == expected, (method, params)
         compared += 1
@@ -169,6 +174,15 @@ async def test_its_widget_is_a_current_one(pair: Any) -> None:
         body = alone["text"].partition("<body>")[2]
         assert body
         assert body in read[0]["contents"][0]["text"]
+
+
+@pytest.mark.parametrize("pair", ["first"], indirect=True)
+async def test_a_template_that_names_a_widget_names_the_current_one(pair: Any) -> None:
+    [widget] = pair.manifest.widgets
+    for revision in (OLD, NEW):
+        [entry] = (await pair.hosted.result(revision, "resources/templates/list"))["resourceTemplates"]
+        assert (entry["uriTemplate"], entry["mimeType"]) == (widget.uri, MIME)
+        assert entry["_meta"]["ui"]["csp"]["resourceDomains"] == ["https://plugins.example.com"]
 
 
 @pytest.mark.parametrize("pair", ["raw", "first"], indirect=True)

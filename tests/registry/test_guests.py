@@ -29,6 +29,10 @@ RESOURCES = [
     {"uri": "ui://broken", "name": "Broken"},
     {"uri": "docs://a", "name": "A"},
 ]
+TEMPLATES = [
+    {"uriTemplate": "ui://widget/pizza.html", "name": "Pizza", "mimeType": "text/html+skybridge", "_meta": OLD_META},
+    {"uriTemplate": "docs://{name}", "name": "Docs", "mimeType": "text/html+skybridge"},
+]
 READS = {
     "ui://widget/pizza.html": {"result": {"contents": [{"uri": "ui://widget/pizza.html", "text": PAGE}], "x": 1}},
     "ui://maps/pizza.html": {
@@ -55,6 +59,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "initialize": {"result": {"capabilities": {"tools": {}}, "instructions": "Old."}},
         "tools/list": {"result": {"tools": TOOLS, "ttl": 1}},
         "resources/list": {"result": {"resources": RESOURCES}},
+        "resources/templates/list": {"result": {"resourceTemplates": TEMPLATES}},
         "resources/read": READS,
         "prompts/list": {"error": {"code": -32601}},
     },
@@ -105,6 +110,15 @@ def test_templates_get_hashed_uris_the_standard_type_and_both_dialects() -> None
     assert listed[1]["_meta"]["ui"]["permissions"] == {"camera": {}}
     assert listed[1]["_meta"]["openai/widgetCSP"]["frame_domains"] == ["https://f.example"]
     assert listed[2:] == RESOURCES[2:]
+
+
+def test_a_resource_template_that_names_a_widget_names_the_published_one() -> None:
+    release = compiled()
+    pizza, docs = release.manifest.answers["2025"]["resources/templates/list"]["result"]["resourceTemplates"]
+    assert (pizza["uriTemplate"], pizza["mimeType"]) == (release.widgets[0].uri, "text/html;profile=mcp-app")
+    assert pizza["_meta"]["ui"]["csp"]["connectDomains"] == ["https://a.example"]
+    assert docs == TEMPLATES[1]
+    assert list(release.manifest.templates) == [pizza, docs]
 
 
 def test_html_that_is_a_file_of_the_bundle_brings_its_folder_along() -> None:
