@@ -88,7 +88,16 @@ async def connect(
         error = first(group)
         if foreign and not connected:
             raise PlatformError("call.not-mcp", f"{url} is no MCP server: {error.message}.", ADDRESS) from None
-        raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", "") from None
+        raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", sign_in_hint(error.data)) from None
+
+
+def sign_in_hint(data: Any) -> str:
+    """What to do about a challenge of the platform's gateway, whose data say which OAuth error it is; else nothing."""
+    if not isinstance(data, dict) or "error" not in data:
+        return ""
+    if data["error"] == "insufficient_scope":
+        return "Sign in with it: --as WHO --scope SCOPE, for each that it needs."
+    return "Sign in: with --as ada@people.example at `platform dev`, with --token elsewhere."
 
 
 def first(group: BaseExceptionGroup[Any]) -> Any:
@@ -99,12 +108,12 @@ def first(group: BaseExceptionGroup[Any]) -> Any:
     return error
 
 
-async def try_example(url: str, example: Mapping[str, Any]) -> str:
-    """Call an example of a plugin and give what it answers in a line of words.
+async def try_example(url: str, example: Mapping[str, Any], *, token: str = "") -> str:
+    """Call an example of a plugin and give what it answers in a line of words; as whom, where a `token` says so.
 
     Raises: PlatformError as `connect`, and `call.tool-failed` when the tool says it failed.
     """
-    async with connect(url) as client:
+    async with connect(url, headers={"Authorization": f"Bearer {token}"} if token else None) as client:
         result = await client.call_tool(example["tool"], dict(example["arguments"]))
     words = " ".join(block.text for block in result.content if block.type == "text")
     if result.is_error:

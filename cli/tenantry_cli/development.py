@@ -25,6 +25,8 @@ from tenantry_cli.publishing import Progress, counted, show_findings
 from tenantry_cli.server import serving, stop_signal
 from tenantry_cli.watch import changes
 
+EXAMPLES_ARE = "user-ada"  # whose examples are tried, where a plugin has sign-in
+
 
 @asynccontextmanager
 async def watching(
@@ -186,14 +188,18 @@ class Development:
 
     async def try_all(self) -> None:
         """Call each plugin's first example by the official client."""
+        from tenantry_gateway.standin import stands_in
+
         from tenantry_cli.client import try_example
+        from tenantry_cli.sign_in import token_of
 
         self.terminal.line()
         self.calls.quiet = True  # the answers are shown; that there were calls is no news
         for served in (self.machine.served[name] for name in sorted(self.machine.served)):
+            url, here = self.machine.address.mcp_url(served.name), self.signs_in and stands_in(served.manifest.auth)
             for example in served.manifest.examples[:1]:
                 try:
-                    words = await try_example(self.machine.address.mcp_url(served.name), example)
+                    words = await try_example(url, example, token=await token_of(EXAMPLES_ARE, url) if here else "")
                 except PlatformError as error:
                     self.terminal.refusal(error)
                 else:

@@ -217,8 +217,9 @@ async def test_a_sign_in_outlives_the_command_that_also_calls_as_anybody(
         ada = visitor(first)
         assert await said(ada, "mine") == "user-ada 1"
         assert "user-ada 2" in platform("call", first.url("zoo"), "mine", "--as", "ada@people.example")
-    with platform_dev(tmp_path, first.origin.rpartition(":")[2]) as second:
-        assert await said(ada, "mine") == "user-ada 3"
+    with platform_dev(tmp_path, first.origin.rpartition(":")[2], "--try") as second:
+        assert "mine: user-ada 3" in second.log()
+        assert await said(ada, "mine") == "user-ada 4"
         assert "user-ann-example-com 1" in platform("call", second.url("zoo"), "mine", "--as", "ann@example.com")
     assert len(ada.asked) == 1
 
@@ -230,7 +231,8 @@ def test_dev_says_who_signs_in_and_the_authors_own_server_can_be_had(
     document = "/.well-known/oauth-protected-resource/t/dev/zoo/mcp"
     assert f"sign-in by test people, not by {ISSUER}; yours: --issuer real" in dev.log()
     assert httpx2.get(dev.origin + document).json()["authorization_servers"] == [f"{dev.origin}/_host/oauth"]
-    real = start("dev", "zoo", "--issuer", "real")
+    real = start("dev", "zoo", "--issuer", "real", "--try")
+    assert "Sign in to use this tool." in real.log()
     assert httpx2.get(real.origin + document).json()["authorization_servers"] == [ISSUER]
     assert "sign-in by" not in real.log()
     served = start("serve", "--trust-tenants")

@@ -73,7 +73,7 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
     from mcp import MCPError
     from tenantry_registry.errors import PlatformError
 
-    from tenantry_cli.client import connect
+    from tenantry_cli.client import connect, sign_in_hint
     from tenantry_cli.output import Terminal
 
     terminal = Terminal()
@@ -106,15 +106,6 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
         if result.is_error and (told := logged(url, result)):
             Terminal.for_errors().next(told)
     return TOOL_FAILED if result.is_error else 0
-
-
-def sign_in_hint(data: Any) -> str:
-    """What to do about a challenge of the platform's gateway, whose data say which OAuth error it is; else nothing."""
-    if not isinstance(data, dict) or "error" not in data:
-        return ""
-    if data["error"] == "insufficient_scope":
-        return "Sign in with it: --as WHO --scope SCOPE, for each that it needs."
-    return "Sign in: with --as ada@people.example at `platform dev`, with --token elsewhere."
 
 
 def meant(tool: str, known: list[str]) -> str:
