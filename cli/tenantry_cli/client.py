@@ -25,18 +25,17 @@ ANSWER_SECONDS = 60.0  # a tool has 25; hosted elsewhere it may have more
 
 
 class Loopback(httpx2.AsyncHTTPTransport):
-    """Sends what is meant for *.localhost to this machine."""
+    """Sends every request to this machine."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if request.url.host.endswith(".localhost"):
-            request.url = request.url.copy_with(host=LOOPBACK)
+        request.url = request.url.copy_with(host=LOOPBACK)
         return await super().handle_async_request(request)
 
 
 def http_client(
     headers: Mapping[str, str] | None = None, transport: httpx2.AsyncBaseTransport | None = None
 ) -> httpx2.AsyncClient:
-    """An HTTP client that reaches *.localhost, or what `transport` reaches."""
+    """An HTTP client that reaches *.localhost too, or what `transport` reaches."""
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=ANSWER_SECONDS)
     mounts = None if transport else {LOCAL: Loopback()}
     return httpx2.AsyncClient(transport=transport, mounts=mounts, timeout=timeout, headers=dict(headers or {}))
@@ -73,9 +72,9 @@ async def connect(
             http.event_hooks = {"response": [look]}
             async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
                 connected = True
+                yield client
     except* PlatformError as group:  # of whoever uses the client: what they raise comes out of its task groups
         raise first(group) from None
-                yield client
     except* (httpx2.InvalidURL, httpx2.UnsupportedProtocol):
         raise PlatformError("call.unreachable", f"{url!r} is not an address.", "Write it as http(s)://...") from None
     except* httpx2.TransportError as group:
