@@ -263,6 +263,16 @@ class TestAccess:
             refused = await house.call(method, path, token=token, status=403)
             assert refused["code"] == "access.denied"
 
+    async def test_a_refusal_says_which_token_would_do(self, house: Any) -> None:
+        reader = await house.token("acme", "read")
+        for path, hint in [
+            ("/v1/tenants", "It is a token of acme; this needs an operator's."),
+            ("/v1/tenants/beta", "It is a token of acme; use one of beta."),
+            ("/v1/tenants/acme/tokens", "It has the scope read; ask for a token with the scope admin."),
+        ]:
+            refused = await house.call("GET", path, token=reader, status=403)
+            assert refused["hint"] == hint
+
     async def test_a_scope_holds_those_before_it_and_no_other(self, house: Any) -> None:
         await house.publish(house.bundle())
         reader = await house.token("acme", "read")
@@ -296,16 +306,6 @@ class TestTheBorder:
             ("POST", "/v1/tenants", {"slug": 7}, 422, "request.invalid"),
             ("POST", "/v1/tenants/acme/tokens", {"scopes": ["write"]}, 422, "token.scope"),
             ("DELETE", "/v1/tenants/acme/tokens/nope", None, 404, "token.unknown"),
-    async def test_a_refusal_says_which_token_would_do(self, house: Any) -> None:
-        reader = await house.token("acme", "read")
-        for path, hint in [
-            ("/v1/tenants", "It is a token of acme; this needs an operator's."),
-            ("/v1/tenants/beta", "It is a token of acme; use one of beta."),
-            ("/v1/tenants/acme/tokens", "It has the scope read; ask for a token with the scope admin."),
-        ]:
-            refused = await house.call("GET", path, token=reader, status=403)
-            assert refused["hint"] == hint
-
             ("PUT", "/v1/plugins/acme/zoo/secrets/bird-key", {"value": "x"}, 422, "secret.name"),
             ("DELETE", "/v1/plugins/acme/zoo/files/nope", None, 404, "file.unknown"),
             ("GET", "/v1/tenants/nosuch/usage", None, 404, "tenant.unknown"),
