@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,6 +19,8 @@ from tenantry_registry.names import Name
 
 TAIL_BYTES = 16_000_000  # that one question reads of a file, from its end
 KEEP_DAYS = 7  # of files on one machine
+STEP_SECONDS = 900.0  # of time that a question to CloudWatch begins with
+SEARCH_SECONDS = 20.0  # that one question may take: the API gives up after 29
 SCAN_SECONDS = 86_400.0  # back from now, where a question to CloudWatch names no moment
 
 
@@ -56,10 +59,10 @@ class FileLogs:
         def search() -> list[dict[str, Any]]:
             found: list[dict[str, Any]] = []
             for file in sorted(self._folder.glob("*.jsonl"), reverse=True):
-                lines = [
+                fitting = (
                     line for line in _lines(file) if _fits(line, name, after=after, error_id=error_id, session=session)
-                ]
-                found = lines + found
+                )
+                found = [*deque(fitting, limit), *found]
                 if len(found) >= limit:
                     break
             return found[-limit:]
@@ -87,24 +90,42 @@ class CloudWatchLogs:
         pattern = "{ " + " && ".join(f"$.{key} = {json.dumps(value)}" for key, value in wanted.items()) + " }"
         since = after or self._now() - SCAN_SECONDS
 
-        def ask() -> list[dict[str, Any]]:
-            self._client = self._client or self._make()
+        def search(first: float, last: float, deadline: float) -> Iterator[dict[str, Any]]:
             pages = self._client.get_paginator("filter_log_events").paginate(
-                logGroupName=self._group, filterPattern=pattern, startTime=int(since * 1000)
+                logGroupName=self._group,
+                filterPattern=pattern,
+                startTime=int(first * 1000),
+                endTime=int(last * 1000),
             )
-            found = []
             for page in pages:
                 for event in page["events"]:
                     line = _line(event["message"])
                     # The pattern is CloudWatch's; what is shown to a tenant is decided here once more.
                     if line and _fits(line, name, after=after, error_id=error_id, session=session):
-                        found.append(line)
+                        yield line
+                if time.monotonic() > deadline:
+                    raise _slow()
+
+        def ask() -> list[dict[str, Any]]:
+            """CloudWatch gives the oldest first and the latest are wanted: backwards, in ever longer steps."""
+            self._client = self._client or self._make()
+            found: list[dict[str, Any]] = []
+            deadline = time.monotonic() + SEARCH_SECONDS
+            last, step = self._now() + STEP_SECONDS, 2 * STEP_SECONDS
+            while last > since and len(found) < limit:
+                first = max(since, last - step)
+                found = [*deque(search(first, last, deadline), limit), *found]
+                last, step = first, 4 * step
             return sorted(found, key=lambda line: float(line["time"]))[-limit:]
 
         try:
             return await asyncio.to_thread(ask)
         except (BotoCoreError, ClientError) as fault:
             raise StorageDown("The log does not answer.") from fault
+
+
+def _slow() -> StorageDown:
+    return StorageDown("The log is too long to be searched in time.", "Ask for a later time, or for one error_id.")
 
 
 def _lines(file: Path) -> Iterator[dict[str, Any]]:

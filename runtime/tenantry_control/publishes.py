@@ -96,7 +96,7 @@ def router(
             return
         if base:
             check_length(name, base)
-        count = len([plugin async for plugin in registry.plugins(name.tenant)])
+        count = sum(pointer.own != "deleted" for _, pointer in await registry.every(name.tenant))
         if count >= tenant.allows().plugins:
             raise PlatformError(
                 "plan.plugins",
@@ -105,9 +105,9 @@ def router(
             )
 
     async def started(job: Job) -> StartedPublish:
-        stored = await objects.get(bundle_key(job.name, job.digest))
-        upload = None
-        if stored is None:
+        key, upload = bundle_key(job.name, job.digest), None
+        # Listed, not read: it may have a hundred megabytes, and reading bundles is not this room's right.
+        if all([listed.key != key async for listed in objects.list(key.rpartition("/")[0] + "/")]):
             signed = await objects.sign(
                 job.upload,
                 Upload(UPLOAD_SECONDS, max_bytes=job.size, min_bytes=job.size, content_type=ZIP.content_type),
@@ -134,8 +134,10 @@ def router(
 
     @routes.post("/{job_id}/finish", status_code=202, summary="The upload is done: publish it")
     async def finish(plugin: Plugin, job_id: JobId, caller: Annotated[Caller, access.needs("publish")]) -> PublishView:
-        await allowed(plugin)
         before = await jobs.show(plugin, job_id)
+        await allowed(plugin)
+        await registry.reserve(plugin)
+        await allowed(plugin)  # again, since a suspension that came between did not see a plugin to suspend
         job = await jobs.finish_upload(plugin, job_id)
         if job.state == "waiting":
             await publisher.start(plugin, job_id)

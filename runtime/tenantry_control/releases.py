@@ -127,12 +127,8 @@ def router(
 
     @routes.get("/{tenant}", summary="List a tenant's plugins")
     async def plugins(tenant: TenantSlug, caller: Annotated[Caller, access.needs("read")]) -> list[PluginView]:
-        found = []
-        async for name in registry.plugins(tenant):
-            current = await registry.current(name)
-            if current is not None:
-                found.append(PluginView.of(name, current, domains.place(name)))
-        return found
+        found = await registry.every(tenant)
+        return [PluginView.of(name, pointer, domains.place(name)) for name, pointer in found]
 
     @routes.get("/{tenant}/{plugin}", summary="Show a plugin and its releases")
     async def show(plugin: Plugin, caller: Annotated[Caller, access.needs("read")]) -> PluginView:

@@ -102,9 +102,8 @@ def router(access: Access, tenants: Tenants, audit: Audit, usage: Usage) -> APIR
         limit: Annotated[int, Query(ge=1, le=500)] = 100,
     ) -> list[TenantView]:
         found: list[TenantView] = []
-        async for tenant in tenants.all():
-            if tenant.slug > after:
-                found.append(TenantView.of(tenant))
+        async for tenant in tenants.all(after=after):
+            found.append(TenantView.of(tenant))
             if len(found) == limit:
                 break
         return found
@@ -147,9 +146,7 @@ def router(access: Access, tenants: Tenants, audit: Audit, usage: Usage) -> APIR
 
     @routes.post("/tenants/{tenant}/erase", summary="Erase a deleted tenant whose grace period is over (operators)")
     async def erase(tenant: TenantSlug, caller: Annotated[Caller, access.needs_operator()]) -> Erased:
-        count = await tenants.erase(tenant)
-        await usage.forget(tenant)
-        return Erased(objects=count)
+        return Erased(objects=await tenants.erase(tenant, also=usage.forget))
 
     @routes.put("/tenants/{tenant}/trust", summary="Set whose CI identities act for it without a token")
     async def trust(

@@ -8,13 +8,14 @@ be what takes it down.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 from tenantry_registry.errors import PlatformError, StorageDown
 from tenantry_registry.limits import Limiter, Rate
@@ -27,7 +28,10 @@ from tenantry_registry.turnstile import FLIGHT, TENANT, Entry, Pass, Turnstile, 
 PLAN_SECONDS: Final = 60.0  # a changed plan holds after so long
 PLANS_KEPT: Final = 1_024  # tenants whose plan is remembered
 SLOT_SECONDS: Final = 30.0  # of a call in flight: a tool's 25 and what is around it; a dead function's slot is freed
+PATIENCE: Final = 3.0  # seconds that a call waits for its counting; a table answers in milliseconds
 SUBJECT_BYTES: Final = 12  # of the hash by which a user is counted: among a plugin's millions no two share one
+
+T = TypeVar("T")
 
 
 class Plans:
@@ -58,12 +62,29 @@ class Plans:
 class Meter:
     """Admits calls and adds up what they used. `log` is told when counting failed."""
 
-    def __init__(self, plans: Plans, limiter: Limiter, turnstile: Turnstile, *, log: Callable[..., None]) -> None:
+    def __init__(
+        self,
+        plans: Plans,
+        limiter: Limiter,
+        turnstile: Turnstile,
+        *,
+        log: Callable[..., None],
+        patience: float = PATIENCE,
+    ) -> None:
         self.plans, self._limiter, self.turnstile, self._log = plans, limiter, turnstile, log
+        self._patience = patience
 
     def seat(self, name: Name) -> Seat:
         """A way through for one message to plugin `name`."""
         return Seat(self, name)
+
+    async def within(self, counted: Awaitable[T]) -> T:
+        """What counting comes to, if it comes in time. Raises: StorageDown."""
+        try:
+            async with asyncio.timeout(self._patience):
+                return await counted
+        except TimeoutError:
+            raise StorageDown("The counters do not answer in time.") from None
 
     def fault(self, name: Name, error: StorageDown) -> None:
         self._log("fault", tenant=name.tenant, plugin=name.plugin, code=error.code)
@@ -79,7 +100,7 @@ class Meter:
         life = plan.file_days * 86_400
         rate = Rate(plan.file_bytes * 60 / life, burst=life)
         try:
-            wait = await self._limiter.take(f"files/{name}", rate, amount=size)
+            wait = await self.within(self._limiter.take(f"files/{name}", rate, amount=size))
         except StorageDown as error:
             self.fault(name, error)
             return
@@ -109,7 +130,7 @@ class Seat:
             return
         entry = Entry(self._name, _rates(plan, self._name, who, own), plan.in_flight, SLOT_SECONDS)
         try:
-            answer = await self._meter.turnstile.enter(entry)
+            answer = await self._meter.within(self._meter.turnstile.enter(entry))
         except StorageDown as error:
             self._meter.fault(self._name, error)
             return
@@ -133,7 +154,7 @@ class Seat:
         if self._passed is None and self._work is None:
             return
         try:
-            await self._meter.turnstile.leave(self._name, self._passed, self._work)
+            await self._meter.within(self._meter.turnstile.leave(self._name, self._passed, self._work))
         except StorageDown as error:  # the slot's lease ends by itself
             self._meter.fault(self._name, error)
 

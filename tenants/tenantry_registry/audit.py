@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tenantry_registry.objects import JSON, Objects
+from tenantry_registry.objects import JSON, Objects, read_all
 
 PLATFORM = "_platform"  # no tenant's name has an underscore
 ERASED = "_erased"
@@ -68,7 +68,7 @@ class Audit:
         At most ENTRIES, the latest.
         """
         keys = [listed.key async for listed in self._objects.list(f"audit/{tenant}/{day and day + '/'}")]
-        found = [await self._objects.get(key) for key in keys[-ENTRIES:]]
+        found = await read_all(self._objects, keys[-ENTRIES:])
         return [json.loads(stored.data) for stored in found if stored is not None]
 
     async def bury(self, tenant: str) -> None:

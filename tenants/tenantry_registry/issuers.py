@@ -9,6 +9,7 @@ Opaque tokens are introspected where the plugin says how (RFC 7662).
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import time
@@ -54,11 +55,18 @@ class Introspection:
 
 @dataclass(slots=True)
 class Kept:
-    """What is remembered of one issuer. Times are seconds of the injected clock."""
+    """What is remembered of one issuer. Times are seconds of the injected clock; `fault` is how the last of the
+    `asked` questions failed that did."""
 
     keys: Any = None
     fetched: float = 0.0
     tried: float = field(default=-ROTATION)
+    asked: int = 0
+    fault: PlatformError | None = None
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def lacks(self, kid: object) -> bool:
+        return kid is not None and all(key.kid != kid for key in self.keys)
 
 
 class Issuers:
@@ -136,18 +144,30 @@ class Issuers:
         while len(self._kept) > ISSUERS:
             del self._kept[next(iter(self._kept))]
         now = self._clock()
-        lacks = kept.keys is None or (kid is not None and all(key.kid != kid for key in kept.keys))
-        if (lacks or now - kept.fetched >= FRESH) and now - kept.tried >= ROTATION:
-            kept.tried = now
-            try:
-                kept.keys, kept.fetched = await self._fetch_keys(issuer), now
-            except PlatformError:
-                if kept.keys is None:
-                    kept.tried = -ROTATION  # the next request may try at once: there is nothing to serve yet
-                    raise
-        if kept.keys is None or now - kept.fetched >= STALE:
+        if kept.keys is None or kept.lacks(kid):
+            asked = kept.asked
+            async with kept.asking:  # who comes while somebody else asks waits for the answer, whatever it is
+                if kept.keys is None and kept.asked != asked and kept.fault is not None:
+                    raise kept.fault
+                if kept.keys is None or (kept.lacks(kid) and now - kept.tried >= ROTATION):
+                    await self._ask(issuer, kept, now)
+        elif now - kept.fetched >= FRESH and now - kept.tried >= ROTATION:  # others go on with what there is
+            await self._ask(issuer, kept, now)
+        if now - kept.fetched >= STALE:
             raise _silent("does not answer", "Retry in a moment.")
         return kept.keys
+
+    async def _ask(self, issuer: str, kept: Kept, now: float) -> None:
+        """Fetch the keys. Raises: as `_fetch_keys`, where there are none to serve meanwhile."""
+        kept.tried = now
+        try:
+            kept.keys, kept.fetched = await self._fetch_keys(issuer), now
+        except PlatformError as fault:
+            kept.fault = fault
+            if kept.keys is None:
+                raise
+        finally:
+            kept.asked += 1
 
     async def _fetch_keys(self, issuer: str) -> Any:
         from joserfc.errors import JoseError

@@ -59,6 +59,7 @@ PLANS: Mapping[str, Plan] = MappingProxyType(
     }
 )
 DEFAULT = "standard"
+MOST = 10**15  # of any limit: a petabyte; what is counted with it stays exact in every database
 
 
 def plan(name: str, overrides: Mapping[str, int] = MappingProxyType({})) -> Plan:
@@ -67,10 +68,10 @@ def plan(name: str, overrides: Mapping[str, int] = MappingProxyType({})) -> Plan
         raise PlatformError("plan.unknown", f"There is no plan {name[:40]!r}.", f"Choose one of {', '.join(PLANS)}.")
     known = {f.name for f in fields(Plan)}
     for limit, value in overrides.items():
-        if limit not in known or isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        if limit not in known or isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
             raise PlatformError(
                 "plan.limit",
                 f"{limit[:40]!r} can't be set to {value!r}.",
-                f"Limits are whole numbers above 0 of: {', '.join(sorted(known))}.",
+                f"Limits are whole numbers from 1 to {MOST:,} of: {', '.join(sorted(known))}.",
             )
     return replace(PLANS[name], **overrides)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tenantry_registry.names import Name
+from tenantry_registry.objects import read_all
 from tenantry_registry.pointer import Pointer
 from tenantry_registry.registry import PRUNE_SECONDS, Registry, part_of, release_key
 
@@ -69,13 +70,10 @@ async def _needed(registry: Registry, name: Name) -> frozenset[str]:
     async for listed in registry.objects.list(f"widgets/{name.tenant}/{name.plugin}/"):
         texts.append(listed.key)
     texts += [release_key(name, digest) for digest in _kept(await registry.known(name))]
-    stored = [await registry.objects.get(key) for key in texts]
+    stored = await read_all(registry.objects, texts)
     named = b"\n".join(found.data for found in stored if found).decode()
-    parts = set()
-    async for listed in registry.objects.list(f"site/{name.tenant}/{name.plugin}/"):
-        if part_of(listed.key) in named:
-            parts.add(part_of(listed.key))
-    return frozenset(parts)
+    parts = {part_of(listed.key) async for listed in registry.objects.list(f"site/{name.tenant}/{name.plugin}/")}
+    return frozenset(part for part in parts if part in named)
 
 
 def _kept(pointer: Pointer) -> set[str]:

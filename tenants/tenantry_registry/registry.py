@@ -21,11 +21,10 @@ from tenantry_registry import pointer as pointers
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest, WidgetEntry
 from tenantry_registry.names import Name, check_length
-from tenantry_registry.objects import JSON, ZIP, Kind, Objects, Stored, move
+from tenantry_registry.objects import JSON, PARALLEL, ZIP, Kind, Objects, Stored, move, read_all
 from tenantry_registry.pointer import Past as Past
 from tenantry_registry.pointer import Pointer as Pointer
 
-PARALLEL = 16  # writes under way at once: S3 answers each in some 30 ms
 PRUNE_SECONDS = 600.0  # a prune is over by then, or stops
 PREVIEW_SECONDS = 7 * 24 * 3600.0  # how long a release that is not made current stays a preview, where nothing is said
 
@@ -75,6 +74,14 @@ class Registry:
         async for listed in self.objects.list(f"plugins/{tenant}/"):
             yield Name(tenant, listed.key.rpartition("/")[2].removesuffix(".json"))
 
+    async def every(self, tenant: str) -> list[tuple[Name, Pointer]]:
+        """A tenant's plugins with their pointers, by name, deleted ones too."""
+        names = [name async for name in self.plugins(tenant)]
+        stored = await read_all(self.objects, (pointers.key(name) for name in names))
+        return [
+            (name, Pointer.from_json(one.data, one.version)) for name, one in zip(names, stored, strict=True) if one
+        ]
+
     # -- publishing -------------------------------------------------------------------------------------------------
 
     async def publish(
@@ -122,7 +129,8 @@ class Registry:
         for widget in manifest.widgets:
             await self._put_widget(name, widget)
         await self.objects.put_once(release_key(name, digest), manifest.to_json(), JSON)
-        old = await self.move(name, decide, create=True)
+        # A pointer that was there and is gone was erased meanwhile, with its tenant: it does not come back.
+        old = await self.move(name, decide, create=before is None)
         return Published(digest, old.current, set_current and old.current != digest)
 
     async def _store_bundle(self, name: Name, digest: str, data: bytes | None) -> None:
@@ -239,6 +247,14 @@ class Registry:
             return replace(pointer, challenge=token)
 
         await self.move(name, decide, create=True)
+
+    async def reserve(self, name: Name) -> None:
+        """Make sure that the plugin has a pointer, one without a release where it is new: from then on a suspension of
+        its tenant finds it. Raises: PlatformError `name.too-long`; Conflict; StorageDown."""
+        if await self.current(name) is None:
+            if self._base:
+                check_length(name, self._base)
+            await self.move(name, lambda pointer: pointer, create=True)
 
     async def set_state(self, name: Name, state: pointers.State, *, tenant: bool = False) -> None:
         """Suspend, resume or delete the plugin, or (`tenant`) say so of its tenant. A deleted one stays deleted: its

@@ -32,9 +32,13 @@ class SqliteFile:
                 self._connection = sqlite3.connect(
                     path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
                 )
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if durable else 'OFF'}")
-                self._connection.executescript(schema)
+                try:
+                    self._connection.execute("PRAGMA journal_mode = WAL")
+                    self._connection.execute(f"PRAGMA synchronous = {'NORMAL' if durable else 'OFF'}")
+                    self._connection.executescript(schema)
+                except sqlite3.Error:
+                    self._connection.close()
+                    raise
         except (OSError, sqlite3.Error) as error:
             raise _down(error) from error
 

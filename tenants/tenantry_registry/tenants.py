@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -98,10 +98,11 @@ class Tenants:
             raise _unknown(slug)
         return tenant
 
-    async def all(self) -> AsyncIterator[Tenant]:
-        """Every tenant, by name."""
+    async def all(self, *, after: str = "") -> AsyncIterator[Tenant]:
+        """Every tenant whose name comes after `after`, by name."""
         async for listed in self._objects.list("tenants/"):
-            tenant = await self.find(listed.key.removeprefix("tenants/").removesuffix(".json"))
+            slug = listed.key.removeprefix("tenants/").removesuffix(".json")
+            tenant = await self.find(slug) if slug > after else None
             if tenant is not None:
                 yield tenant
 
@@ -134,14 +135,20 @@ class Tenants:
             return replace(tenant, state=state, delete_at=delete_at)
 
         tenant = await self._move(slug, decide)
-        # The tenant's own document is first: a crash from here on is mended by repeating the request.
-        hold: State = "active" if state == "active" else "suspended"
-        async for plugin in self._registry.plugins(slug):
-            await self._registry.set_state(plugin, hold, tenant=True)
-        return tenant
+        # The tenant's own document is first: a crash from here on is mended by repeating the request. Of two that are
+        # at it at once, the one that sees the other's document begins again, so that both leave what stands there.
+        while True:
+            hold: State = "active" if tenant.state == "active" else "suspended"
+            async for plugin in self._registry.plugins(slug):
+                await self._registry.set_state(plugin, hold, tenant=True)
+            now = await self.show(slug)
+            if now.state == tenant.state:
+                return now
+            tenant = now
 
-    async def erase(self, slug: str) -> int:
+    async def erase(self, slug: str, *, also: Callable[[str], Awaitable[None]] | None = None) -> int:
         """Remove everything of a deleted tenant whose grace period is over, all versions. Returns how many objects.
+        `also` removes what is kept of it elsewhere.
 
         May be repeated after a crash: the tenant's own document goes last.
         Raises: as `show`; PlatformError `tenant.not-due`.
@@ -158,6 +165,8 @@ class Tenants:
                 removed += 1
             # The folder, not its keys: what was deleted earlier is in no list, but its versions are there.
             await self._objects.delete(f"{room}/{slug}/", all_versions=True)
+        if also is not None:
+            await also(slug)
         await self._objects.delete(key(slug), all_versions=True)
         return removed + 1
 

@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tenantry_registry import names
-from tenantry_registry.errors import PlatformError
+from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.issuers import Issuers
-from tenantry_registry.objects import Objects
+from tenantry_registry.objects import Objects, Stored, read_all
 from tenantry_registry.tenants import Tenant, Tenants, Trust
 
 OPERATOR = "_operator"  # no tenant's name has an underscore
@@ -103,8 +103,11 @@ class Tokens:
 
     async def ensure(self, text: str, *, label: str = "operator") -> None:
         """As `adopt`, where it was not adopted before. Raises: PlatformError `token.form`."""
-        if await self._read(key(OPERATOR, sha256(text))) is None:
-            await self.adopt(text, label=label)
+        if await self._objects.get(key(OPERATOR, sha256(text))) is None:
+            try:
+                await self.adopt(text, label=label)
+            except Conflict:
+                return  # another process just did
 
     async def _keep(
         self, text: str, tenant: str | None, scopes: Sequence[str], label: str, expires: float | None
@@ -117,19 +120,17 @@ class Tokens:
 
     async def list(self, tenant: str | None) -> list[Token]:
         """A tenant's tokens (None: operators'), expired ones too."""
-        found = []
-        async for listed in self._objects.list(f"tokens/{tenant or OPERATOR}/"):
-            token = await self._read(listed.key)
-            if token is not None:
-                found.append(token)
-        return found
+        keys = [listed.key async for listed in self._objects.list(_folder(tenant))]
+        return [_token(stored) for stored in await read_all(self._objects, keys) if stored is not None]
 
     async def revoke(self, tenant: str | None, token_id: str) -> Token:
         """End a token by its id. Raises: PlatformError `token.unknown`."""
-        for token in await self.list(tenant):
-            if token.id == token_id:
-                await self._objects.delete(key(token.tenant, token.sha256))
-                return token
+        async for listed in self._objects.list(_folder(tenant)):
+            if listed.key.startswith(f"{_folder(tenant)}{token_id}") and len(token_id) == ID_DIGITS:
+                stored = await self._objects.get(listed.key)
+                await self._objects.delete(listed.key)
+                if stored is not None:
+                    return _token(stored)
         raise PlatformError("token.unknown", f"There is no token {token_id[:20]}.", "See: platform tokens list")
 
     async def principal(self, text: str, *, tenant: str | None = None) -> Principal:
@@ -141,7 +142,8 @@ class Tokens:
         if form is None:
             return await self._identity(text, tenant)
         hashed = sha256(text)
-        token = await self._read(key(form[1] or OPERATOR, hashed))
+        stored = await self._objects.get(key(form[1] or OPERATOR, hashed))
+        token = _token(stored) if stored is not None else None
         if token is None or not hmac.compare_digest(token.sha256, hashed):
             raise _refused()
         if token.expires is not None and token.expires <= self._now():
@@ -162,13 +164,6 @@ class Tokens:
             if _matches(trust, claims):
                 return Principal(slug, trust.scopes, f"ci:{claims['sub']}")
         raise _refused("No identity that this tenant trusts matches it.")
-
-    async def _read(self, at: str) -> Token | None:
-        stored = await self._objects.get(at)
-        if stored is None:
-            return None
-        raw = json.loads(stored.data)
-        return Token(**{**raw, "scopes": tuple(raw["scopes"])})
 
 
 async def trusting(tenants: Tenants, slug: str, trust: Sequence[Trust]) -> Tenant:
@@ -202,6 +197,15 @@ def _matches(trust: Trust, claims: dict[str, Any]) -> bool:
 
 def key(tenant: str, hashed: str) -> str:
     return f"tokens/{tenant}/{hashed}.json"
+
+
+def _folder(tenant: str | None) -> str:
+    return f"tokens/{tenant or OPERATOR}/"
+
+
+def _token(stored: Stored) -> Token:
+    raw = json.loads(stored.data)
+    return Token(**{**raw, "scopes": tuple(raw["scopes"])})
 
 
 def sha256(text: str) -> str:

@@ -255,14 +255,14 @@ def _strings(name: str, listed: object) -> list[str]:
     raise PlatformError("vendor.requirements", f"The dependencies in {name} are not a list of texts.", "See PEP 621.")
 
 
-def _included(folder: Path, text: str) -> Iterator[str]:
-    """The texts of the requirement files that `text` includes."""
+def _included(folder: Path, text: str, seen: frozenset[Path] = frozenset()) -> Iterator[str]:
+    """The texts of the requirement files that `text` includes; one that includes itself is read once."""
     for name in INCLUDED.findall(text):
-        path = folder / name
-        if path.is_file():
+        path = (folder / name).resolve()
+        if path.is_file() and path not in seen:
             content = path.read_text("utf-8", "replace")
             yield content
-            yield from _included(path.parent, content)
+            yield from _included(path.parent, content, seen | {path})
 
 
 def _versions(text: str, package: str) -> list[str]:

@@ -133,6 +133,39 @@ class TestPublishing:
         refused = await house.call("POST", "/v1/plugins/acme/two/publishes", status=409, json=body)
         assert refused["code"] == "plan.plugins"
 
+    async def test_a_deleted_plugin_makes_room_for_another(self, house: Any) -> None:
+        await house.call("PATCH", "/v1/tenants/acme", json={"limits": {"plugins": 1}})
+        await house.publish(house.bundle())
+        await house.call("DELETE", "/v1/plugins/acme/zoo")
+        await house.publish(house.bundle(plugin="two"), name="acme/two")
+        assert (await house.call("GET", "/v1/plugins/acme/two"))["current"]
+
+    async def test_a_tenant_that_is_suspended_during_a_first_publish_is_not_served(self, house: Any) -> None:
+        describe = house.runner.describe
+
+        async def suspended(release: Any) -> Any:
+            await house.call("POST", "/v1/tenants/acme/suspend")
+            return await describe(release)
+
+        house.runner.describe = suspended
+        ended = await house.publish(house.bundle())
+        assert ended["error"]["code"] == "registry.suspended"
+        assert (await house.call("GET", "/v1/plugins/acme/zoo"))["state"] == "suspended"
+
+    async def test_a_bundle_that_is_stored_already_is_not_read_to_know_it(self, house: Any) -> None:
+        data, read = house.bundle(), []
+        await house.publish(data)
+        get = house.objects.get
+
+        async def watched(key: str) -> Any:
+            read.append(key)
+            return await get(key)
+
+        house.objects.get = watched
+        body = {"digest": hashlib.sha256(data).hexdigest(), "size": len(data)}
+        assert (await house.call("POST", "/v1/plugins/acme/zoo/publishes", status=201, json=body))["upload"] is None
+        assert not [key for key in read if key.startswith("bundles/")]
+
     async def test_a_name_that_fits_no_dns_label_is_refused_before_the_upload(self, house: Any) -> None:
         long = "z" * 50
         refused = await house.call(

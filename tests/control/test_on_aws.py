@@ -52,21 +52,26 @@ async def test_a_publisher_that_does_not_start_is_said_so(answer: int | Exceptio
 
 
 class LogGroup:
-    """As much of boto3's CloudWatch Logs client as is used; its pattern lets everything through."""
+    """As much of boto3's CloudWatch Logs client as is used; its pattern lets everything of its time through."""
 
-    def __init__(self, *messages: str, fault: Exception | None = None) -> None:
-        self.messages, self.fault, self.asked = messages, fault, {}
+    def __init__(self, *messages: str, fault: Exception | None = None, endless: bool = False) -> None:
+        self.messages, self.fault, self.endless = messages, fault, endless
+        self.asked: list[dict[str, Any]] = []
 
     def get_paginator(self, name: str) -> LogGroup:
         assert name == "filter_log_events"
         return self
 
     def paginate(self, **asked: Any) -> Iterator[dict[str, Any]]:
-        self.asked = asked
+        self.asked.append(asked)
         if self.fault:
             raise self.fault
+        while self.endless:
+            yield {"events": []}
         for message in self.messages:
-            yield {"events": [{"message": message}]}
+            at = float(json.loads(message[message.index("{") :])["time"]) * 1000 if '"time"' in message else 0
+            if not at or asked["startTime"] <= at < asked["endTime"]:
+                yield {"events": [{"message": message}]}
 
 
 def line(plugin: str, at: float, **more: Any) -> str:
@@ -85,8 +90,26 @@ async def test_the_log_group_is_asked_for_one_plugin_and_what_it_says_is_checked
     logs = CloudWatchLogs("/aws/lambda/gateway", client=lambda: group, now=lambda: NOW)
     found = await logs.read(ZOO, error_id="e1")
     assert [one["time"] - NOW for one in found] == [1, 2]
-    assert group.asked["filterPattern"] == '{ $.tenant = "acme" && $.plugin = "zoo" && $.error_id = "e1" }'
-    assert group.asked["startTime"] == int((NOW - 86_400) * 1000)
+    assert group.asked[0]["filterPattern"] == '{ $.tenant = "acme" && $.plugin = "zoo" && $.error_id = "e1" }'
+    assert group.asked[-1]["startTime"] == int((NOW - 86_400) * 1000)
+    spans = [(asked["startTime"], asked["endTime"]) for asked in group.asked]
+    assert [first for first, _ in spans[:-1]] == [last for _, last in spans[1:]]  # backwards, without a gap
+
+
+async def test_the_log_group_is_asked_no_further_back_than_is_needed() -> None:
+    group = LogGroup(*(line("zoo", NOW - 600 * number) for number in reversed(range(200))))
+    logs = CloudWatchLogs("/aws/lambda/gateway", client=lambda: group, now=lambda: NOW)
+    found = await logs.read(ZOO, after=1.0, limit=5)
+    assert [one["time"] - NOW for one in found] == [-2400, -1800, -1200, -600, 0]
+    assert len(group.asked) == 2
+    assert len(await logs.read(ZOO, after=NOW - 50 * 600, limit=1_000)) == 50
+
+
+async def test_a_log_that_can_not_be_searched_in_time_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenantry_control.logs.SEARCH_SECONDS", 0.01)
+    group = LogGroup(endless=True)
+    with pytest.raises(StorageDown, match="too long to be searched"):
+        await CloudWatchLogs("/aws/lambda/gateway", client=lambda: group, now=lambda: NOW).read(ZOO)
 
 
 async def test_a_log_group_that_does_not_answer_is_said_so() -> None:

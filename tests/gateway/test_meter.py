@@ -230,6 +230,27 @@ async def test_a_slot_that_can_not_be_left_is_said_in_the_log(counting: Counting
     assert [line["code"] for line in counting.house.log if line["event"] == "fault"] == ["objects.unavailable"]
 
 
+async def test_counters_that_never_answer_hold_nobody_up(counting: Counting) -> None:
+    class Silent(SqliteTurnstile):
+        async def enter(self, entry: Entry) -> Pass | Refused:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    lines: list[dict[str, Any]] = []
+    await counting.plan()
+    meter = Meter(
+        Plans(counting.house.objects),
+        counting.limiter,
+        Silent(counting.limiter, counting.usage),
+        log=lambda event, **facts: lines.append(facts),
+        patience=0.01,
+    )
+    seat = meter.seat(NAME)
+    await seat.admit("", {})
+    await seat.leave()
+    assert [line["code"] for line in lines] == ["objects.unavailable"]
+
+
 @pytest.mark.parametrize("slow", ["state/", "nothing/"])
 async def test_limits_are_asked_while_the_call_reads_what_it_needs(counting: Counting, slow: str) -> None:
     """Whichever is slower, the other has begun; and who is refused is not told of faults of the reading."""
@@ -292,6 +313,8 @@ async def test_a_call_costs_at_most_two_writes_of_a_table(counting: Counting) ->
         limiter = DynamoLimiter(limits, now=lambda: counting.now)
         turnstile = DynamoTurnstile(usage, limiter, now=lambda: counting.now)
         counting.house.extra |= {"limiter": limiter, "turnstile": turnstile}
+        await DynamoUsage(usage).read("acme", date(2027, 1, 1), date(2027, 2, 1))  # boto3 is imported
+        asked.clear()
         async with counting.house.http() as http:
             for number in range(6):
                 who = {"openai/subject": ("ada", "ben")[number % 2]}

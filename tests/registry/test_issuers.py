@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import Callable, Mapping
@@ -177,6 +178,42 @@ async def test_an_issuer_that_comes_up_late_is_asked_again_at_once() -> None:
     assert refused.value.code == "auth.issuer-unavailable"
     web.down = False
     await kept.verify(signed(), issuer=ISSUER, audience=[RESOURCE])
+
+
+async def test_whoever_comes_while_keys_are_fetched_waits_for_them() -> None:
+    """A server that has just started meets several people at once: one of them asks the issuer, for all."""
+    web, answered = Web(), asyncio.Event()
+
+    async def slow(url: str, **more: Any) -> bytes:
+        await answered.wait()
+        return await web(url, **more)
+
+    kept = Issuers(slow, clock=Clock())
+    asking = [asyncio.create_task(kept.verify(signed(), issuer=ISSUER, audience=[RESOURCE])) for _ in range(5)]
+    await asyncio.sleep(0)
+    asking[0].cancel()  # and the one that asks may go away
+    await asyncio.sleep(0)
+    answered.set()
+    said = await asyncio.gather(*asking, return_exceptions=True)
+    assert [isinstance(one, dict) for one in said] == [False, True, True, True, True]
+    assert web.asked == [WELL_KNOWN, KEYS]
+
+
+async def test_an_issuer_that_does_not_answer_is_asked_once_for_all_who_wait() -> None:
+    web, asked = Web(), 0
+
+    async def slow(url: str, **more: Any) -> bytes:
+        nonlocal asked
+        asked += 1
+        await asyncio.sleep(0.01)
+        raise PlatformError("fetch.failed", "It does not answer.")
+
+    kept = Issuers(slow, clock=Clock())
+    asking = (kept.verify(signed(), issuer=ISSUER, audience=[RESOURCE]) for _ in range(5))
+    said = await asyncio.gather(*asking, return_exceptions=True)
+    assert {getattr(one, "code", "") for one in said} == {"auth.issuer-unavailable"}
+    assert asked == 3  # the places of its metadata, once
+    assert web.asked == []
 
 
 async def test_memory_is_bounded_by_the_number_of_issuers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -288,6 +288,33 @@ async def test_publishes_that_race_all_get_their_turn(registry: Registry, tmp_pa
         assert result.previous == (order[place - 1] if place else None)
 
 
+async def test_a_plugin_that_is_erased_while_it_is_published_stays_erased(objects: Objects, one: Release) -> None:
+    class Erasing(DyingObjects):
+        """The tenant is erased when everything but the pointer is written."""
+
+        async def put_once(self, key: str, data: bytes, kind: Kind) -> bool:
+            if key.startswith("releases/"):
+                await objects.delete("plugins/acme/zoo.json", all_versions=True)
+            return await super().put_once(key, data, kind)
+
+    await Registry(objects).reserve(ZOO)
+    assert await code(one.publish(Registry(Erasing(objects, 10_000, after=False)))) == "registry.unknown"
+    assert await Registry(objects).current(ZOO) is None
+
+
+async def test_a_reserved_name_serves_nothing_and_is_published_as_a_new_one(objects: Objects, one: Release) -> None:
+    registry = Registry(objects, base="plugins.example.com")
+    await registry.reserve(ZOO)
+    first = await pointer(registry)
+    await registry.reserve(ZOO)
+    assert (await pointer(registry)).version == first.version
+    assert first.current is None
+    published = await one.publish(registry)
+    assert (published.previous, published.changed) == (None, True)
+    with pytest.raises(PlatformError, match="long"):
+        await registry.reserve(Name("acme", "z" * 50))
+
+
 async def test_whoever_loses_every_race_gives_up_with_a_conflict(objects: Objects, one: Release) -> None:
     class Busy(DyingObjects):
         swaps = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 from tenantry_registry import audit, plans
 from tenantry_registry.audit import Actor, Audit
-from tenantry_registry.errors import Conflict, PlatformError
+from tenantry_registry.errors import Conflict, PlatformError, StorageDown
 from tenantry_registry.issuers import Issuers
 from tenantry_registry.names import Name
 from tenantry_registry.objects import JSON, Objects
@@ -174,8 +175,89 @@ class TestTenants:
             await Tenants(contested).suspend("acme")
         assert (await Tenants(objects).show("acme")).state == "active"
 
+    async def test_what_is_kept_elsewhere_goes_before_the_tenant_and_erasing_may_be_repeated(
+        self, objects: FileObjects
+    ) -> None:
+        async def down(slug: str) -> None:
+            raise StorageDown("The table does not answer.")
+
+        async def note(slug: str) -> None:
+            gone.append(slug)
+
+        gone: list[str] = []
+        house = Tenants(objects)
+        await house.create("acme")
+        await house.delete("acme", grace_days=0)
+        with pytest.raises(StorageDown):
+            await house.erase("acme", also=down)
+        await house.erase("acme", also=note)
+        assert gone == ["acme"]
+        assert await house.find("acme") is None
+
+    async def test_of_two_that_suspend_and_resume_at_once_all_plugins_are_as_the_tenant_is(
+        self, objects: FileObjects
+    ) -> None:
+        """The suspension stands still before it comes to the second plugin; the tenant is resumed meanwhile."""
+
+        class Halting:
+            def __getattr__(self, verb: str) -> Any:
+                return getattr(objects, verb)
+
+            async def swap(self, key: str, data: bytes, **more: Any) -> str:
+                if key == "plugins/acme/two.json" and not halted.is_set():
+                    halted.set()
+                    await go_on.wait()
+                return await objects.swap(key, data, **more)
+
+        halted, go_on = asyncio.Event(), asyncio.Event()
+        await Tenants(objects).create("acme")
+        registry = Registry(objects)
+        for plugin in ("one", "two"):
+            await registry.reserve(Name("acme", plugin))
+        halting: Objects = Halting()  # type: ignore[assignment]
+        suspending = asyncio.create_task(Tenants(halting).suspend("acme"))
+        await halted.wait()
+        await Tenants(objects).resume("acme")
+        go_on.set()
+        assert (await suspending).state == "active"
+        assert [pointer.state for _, pointer in await registry.every("acme")] == ["active", "active"]
+
+    async def test_limits_are_numbers_that_every_database_can_count_with(self, objects: FileObjects) -> None:
+        await Tenants(objects).create("acme")
+        for wrong in (0, 10**15 + 1, True):
+            with pytest.raises(PlatformError) as refused:
+                await Tenants(objects).change("acme", limits={"in_flight": wrong})
+            assert code(refused) == "plan.limit"
+
 
 class TestTokens:
+    async def test_two_that_start_at_once_both_find_the_operators_token(self, objects: FileObjects) -> None:
+        text = "tno_" + "z" * 43
+        await asyncio.gather(*(Tokens(objects).ensure(text) for _ in range(4)))
+        assert len(await Tokens(objects).list(None)) == 1
+
+    async def test_revoking_reads_one_token_of_many(self, objects: FileObjects) -> None:
+        class Counted:
+            reads = 0
+
+            def __getattr__(self, verb: str) -> Any:
+                return getattr(objects, verb)
+
+            async def get(self, key: str) -> Any:
+                self.reads += 1
+                return await objects.get(key)
+
+        await Tenants(objects).create("acme")
+        issued = [(await Tokens(objects).issue("acme", scopes=["read"]))[1] for _ in range(20)]
+        counted: Any = Counted()
+        assert await Tokens(counted).revoke("acme", issued[7].id) == issued[7]
+        assert counted.reads == 1
+        for wrong in (issued[7].id, issued[3].id[:4], ""):
+            with pytest.raises(PlatformError) as refused:
+                await Tokens(objects).revoke("acme", wrong)
+            assert code(refused) == "token.unknown"
+        assert len(await Tokens(objects).list("acme")) == 19
+
     async def test_a_token_is_shown_once_and_kept_as_a_hash(self, objects: FileObjects) -> None:
         await Tenants(objects).create("acme")
         desk = Tokens(objects)

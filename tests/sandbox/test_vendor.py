@@ -119,6 +119,11 @@ def test_a_plugin_that_asks_for_nothing_gets_nothing(plugin, files) -> None:
     assert requirements(plugin(**files), "server:mcp") is None
 
 
+def test_requirements_that_include_each_other_are_read_once(plugin, resolve) -> None:
+    folder = plugin(requirements__txt="-r more.txt\npure\n", more__txt="-r requirements.txt\ndeeper\n")
+    assert resolve(folder).packages == ("deeper==2.0", "pure==1.0")
+
+
 def test_the_same_question_is_answered_from_the_cache(plugin, resolve, index: Path) -> None:
     folder = plugin(requirements__txt="-r more.txt\n", more__txt="pure\n")
     first = resolve(folder)
