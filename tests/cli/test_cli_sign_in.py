@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import json
 import re
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,14 +45,15 @@ AUTH, *BLOCKS = re.findall(r"^```(?:toml|python)\n(.*?)^```", PAGE, re.MULTILINE
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """`platform dev` on a plugin with notes, and on the one of docs/sign-in.md."""
+    """`platform dev` on a plugin with notes, on the one of docs/sign-in.md, and on a new one."""
     folder = tmp_path_factory.mktemp("sign-in")
     zoo = f'name = "zoo"\nentrypoint = "server:plugin"\n{AUTH}'
     for name, config, code in (("notes", TOML, SERVER), ("zoo", zoo, BLOCKS[0])):
         (folder / name).mkdir()
         (folder / name / "plugin.toml").write_text(config)
         (folder / name / "server.py").write_text(code)
-    server = Served([COMMAND, "dev", "notes", "zoo", "--port", "0", "--json"], folder)
+    subprocess.run([COMMAND, "init", "mine", "--template", "oauth"], cwd=folder, check=True, capture_output=True)
+    server = Served([COMMAND, "dev", "notes", "zoo", "mine", "--port", "0", "--json"], folder)
     yield server
     server.stop()
 
@@ -69,6 +71,15 @@ def test_the_page_shows_what_the_command_prints(served: Served, platform: Callab
     for command, shown in re.findall(r"^\$ platform (call .*)\n((?:(?!\$|```).*\n)*)", PAGE, re.MULTILINE):
         done = platform(*command.replace("http://localhost:8787", served.origin).split())
         assert done.out + done.err == shown.replace("http://localhost:8787", served.origin)
+
+
+def test_a_new_plugin_with_sign_in_works_before_there_is_a_server_to_sign_in_at(
+    served: Served, platform: Callable[..., Any]
+) -> None:
+    note = '{"title": "Milk", "text": "Two litres"}'
+    assert platform("call", served.url("mine"), "write_note", note, "--as", "user-ada").code == 0
+    assert "Two litres" in platform("call", served.url("mine"), "list_notes", "--as", "user-ada").out
+    assert "Two litres" not in platform("call", served.url("mine"), "list_notes", "--as", "user-ben").out
 
 
 def test_somebody_known_is_found_by_email_or_subject_and_anybody_else_is_made_up(
