@@ -40,29 +40,23 @@ class Shell:
 
 class Gateway(FastAPI):
     """FastAPI with an app mounted at its root, which is reached without the layers that FastAPI puts around routes
-    (errors, exit stacks, telemetry): `Web` never raises and leaves nothing open. Other mounts go first, layers and all;
+    (telemetry, errors, exit stacks): `Web` never raises and leaves nothing open. Other mounts go first, layers and all;
     middleware would be around those only."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(openapi_url=None, docs_url=None, redoc_url=None, **settings)
-        self._shell: App | None = None
+        self._root: App = super().__call__
+        self._others: tuple[str, ...] = ()
 
     def mount_root(self, shell: App) -> None:
         """Mount what answers everything else, last."""
-        self._shell = shell
+        self._others = tuple(path for route in self.routes if (path := getattr(route, "path", "")))
+        self._root = shell
         self.mount("/", shell)
 
-    def build_middleware_stack(self) -> App:
-        """What Starlette calls at the first request."""
-        layers, shell = super().build_middleware_stack(), self._shell
-        assert shell is not None
-        others = tuple(path for route in self.routes if (path := getattr(route, "path", "")))
-
-        async def reach(scope: Scope, receive: Receive, send: Send) -> None:
-            plain = scope["type"] == "http" and not scope["path"].startswith(others)
-            await (shell if plain else layers)(scope, receive, send)
-
-        return reach
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        plain = scope["type"] == "http" and not scope["path"].startswith(self._others)
+        await (self._root if plain else super().__call__)(scope, receive, send)
 
 
 async def _body(receive: Receive) -> bytes | None:

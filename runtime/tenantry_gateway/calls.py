@@ -39,7 +39,7 @@ async def call_tool(desk: Desk, turn: Turn) -> Reply:
     if tool is None or not isinstance(arguments, dict):
         return await pass_on(desk, turn)
     if turn.message.era == STATELESS:
-        headers.check_parameters(turn.request, tool.entry["inputSchema"], arguments, turn.message.id)
+        headers.check_parameters(turn.request, tool.repeated, arguments, turn.message.id)
     level = notices.level_of(turn.message)
     work = _work(turn, {**params, "arguments": arguments})
     denied = door.refused(turn, tool.entry)

@@ -16,6 +16,7 @@ from tenantry_registry import hosts
 from tenantry_registry.manifest import Manifest, WidgetEntry
 from tenantry_registry.placeholders import fill
 
+from tenantry_gateway import headers
 from tenantry_gateway.revisions import (
     ALL,
     HANDSHAKE,
@@ -46,18 +47,26 @@ LISTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 class Tool:
-    """One tool of a release: its entry as listed, and its schemas compiled at first use."""
+    """One tool of a release: its entry as listed, and what is made of its schemas at first use."""
 
-    __slots__ = ("_input", "_output", "entry")
+    __slots__ = ("_input", "_output", "_repeated", "entry")
 
     def __init__(self, entry: Mapping[str, Any]) -> None:
         self.entry = entry
         self._input: Checker | None = None
         self._output: Checker | None = None
+        self._repeated: list[headers.Declared] | None = None
 
     @property
     def name(self) -> str:
         return str(self.entry["name"])
+
+    @property
+    def repeated(self) -> list[headers.Declared]:
+        """The arguments that a client must repeat in headers."""
+        if self._repeated is None:
+            self._repeated = headers.declared(self.entry["inputSchema"])
+        return self._repeated
 
     def wrong_arguments(self, arguments: Mapping[str, Any]) -> list[str]:
         if self._input is None:

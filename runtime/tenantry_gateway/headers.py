@@ -8,7 +8,7 @@ schema whose declarations break the rules validates nothing, as conforming clien
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from tenantry_gateway.request import Request
@@ -45,9 +45,9 @@ def _properties(schema: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple
             yield from _properties(node, (*path, name))
 
 
-def check_parameters(request: Request, schema: Mapping[str, Any], arguments: Mapping[str, Any], id: Id) -> None:
-    """Hold a call's headers against its arguments. Raises: Refusal (HeaderMismatch)."""
-    for path, name, kind in declared(schema):
+def check_parameters(request: Request, wanted: Iterable[Declared], arguments: Mapping[str, Any], id: Id) -> None:
+    """Hold a call's headers against its arguments; `wanted`: `declared` of its tool. Raises: Refusal (mismatch)."""
+    for path, name, kind in wanted:
         if name in request.repeated:
             raise mismatch(f"The header {name} came more than once.", id)
         raw, value = request.headers.get(name), _at(arguments, path)

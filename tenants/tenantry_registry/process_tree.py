@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 ENOUGH = 64  # bytes: more than the one number that may be there
+LINKS = 2  # of a folder of threads, beside one for each thread
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -21,7 +22,7 @@ class Tree:
     def __init__(self, root: int, *, namespaced: bool) -> None:
         self._root = root
         self._namespaced = namespaced
-        self._watched: list[tuple[int, bytes]] = []  # folders of threads, and what these may have for children
+        self._watched: list[Threads] = []
 
     def worker(self) -> int:
         """The interpreter's own process, or the root while there is none."""
@@ -46,8 +47,8 @@ class Tree:
 
     def close(self) -> None:
         """Let go of /proc."""
-        for folder, _ in self._watched:
-            os.close(folder)
+        for threads in self._watched:
+            threads.close()
         self._watched.clear()
 
     def _childless(self) -> bool:
@@ -55,28 +56,40 @@ class Tree:
         try:
             if not self._watched:
                 worker = self.worker()
-                self._watch(worker, b"")
+                self._watched.append(Threads(worker, b""))
                 if self._namespaced:
-                    self._watch(children(self._root)[0], b"%d " % worker)
-            return all(_said(folder) == expected for folder, expected in self._watched)
+                    self._watched.append(Threads(children(self._root)[0], b"%d " % worker))
+            return all(threads.as_expected() for threads in self._watched)
         except (OSError, IndexError):
             self.close()
             return False
 
-    def _watch(self, pid: int, expected: bytes) -> None:
-        self._watched.append((os.open(f"/proc/{pid}/task", FOLDER), expected))
 
+class Threads:
+    """The threads of a process, and what all of them together should have for children. Raises: OSError, when the
+    process or one of its threads has ended."""
 
-def _said(folder: int) -> bytes:
-    """The start of what all threads of a process have for children."""
-    said = b""
-    for thread in os.listdir(folder):
-        file = os.open(f"{thread}/children", os.O_RDONLY, dir_fd=folder)
-        try:
-            said += os.read(file, ENOUGH)
-        finally:
-            os.close(file)
-    return said
+    def __init__(self, pid: int, expected: bytes) -> None:
+        self._folder = os.open(f"/proc/{pid}/task", FOLDER)
+        self._expected = expected
+        self._known: list[str] = []
+
+    def as_expected(self) -> bool:
+        """Ask again. As many threads as there were, each of them still there, are the same threads."""
+        if os.fstat(self._folder).st_nlink != LINKS + len(self._known):
+            self._known = os.listdir(self._folder)
+        said = b""
+        for thread in self._known:
+            file = os.open(f"{thread}/children", os.O_RDONLY, dir_fd=self._folder)
+            try:
+                said += os.read(file, ENOUGH)
+            finally:
+                os.close(file)
+        return said == self._expected
+
+    def close(self) -> None:
+        """Let go of /proc."""
+        os.close(self._folder)
 
 
 def descendants(pid: int) -> Iterator[int]:

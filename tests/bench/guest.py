@@ -94,7 +94,16 @@ def serve(folder: Path, port: int) -> None:
     objects = FileObjects(folder / "store", origin=wire.ORIGIN)
     settings = GatewaySettings(origin=wire.ORIGIN, seal_keys=KEY)
     app = create_app(objects=objects, runner=runner_of(NAME, objects, folder), settings=settings)
-    uvicorn.run(app, host="127.0.0.1", port=port, lifespan="off", access_log=False)
+    uvicorn.run(
+        app,
+        host="127.0.0.1",
+        port=port,
+        lifespan="off",
+        ws="none",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+    )
 
 
 def measure(folder: Path) -> dict[str, Any]:

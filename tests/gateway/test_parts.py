@@ -184,7 +184,7 @@ FLAG = {"properties": {"f": {"type": "boolean", "x-mcp-header": "F"}}}
 
 def check(schema: dict[str, Any], arguments: dict[str, Any], *given: tuple[str, str]) -> bool:
     try:
-        headers.check_parameters(Request("POST", "/mcp", given), schema, arguments, 1)
+        headers.check_parameters(Request("POST", "/mcp", given), headers.declared(schema), arguments, 1)
     except Refusal as refusal:
         return {-32020: False}[refusal.code]
     return True

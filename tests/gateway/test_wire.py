@@ -208,7 +208,7 @@ def test_a_million_mutated_bodies_are_answered(answer: Any) -> None:
     [
         ("[" * 201 + "]" * 201, wire.PARSE_ERROR),
         ('{"a":' * 201 + "1" + "}" * 201, wire.PARSE_ERROR),
-        ("[" * 150 + "]" * 150, wire.INVALID_REQUEST),
+        ('{"a":' * 150 + "1" + "}" * 150, wire.INVALID_REQUEST),
         ('"' + "[{" * 300 + '"', wire.INVALID_REQUEST),
         (("[" * 201 + "]" * 201).encode("utf-16"), wire.PARSE_ERROR),
     ],
