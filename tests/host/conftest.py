@@ -64,6 +64,8 @@ class House:
                 "mcp_url": f"{self.origin}/t/test/{p.name}/mcp",
                 "host_url": f"http://{p.name}-test.localhost:{self.port}/mcp",
                 "examples": p.examples,
+                "kind": p.kind,
+                "secrets": p.secrets,
             }
             for p in self.plugins.values()
         ] + [{"tenant": "test", "plugin": name, "mcp_url": url} for name, url in self.elsewhere.items()]

@@ -44,6 +44,8 @@ class Scripted:
     instructions: str = ""
     prompts: list[dict[str, Any]] = field(default_factory=list)
     examples: list[dict[str, Any]] = field(default_factory=list)
+    kind: str = ""  # "kit": the page takes it for a plugin that is written with the kit
+    secrets: list[str] = field(default_factory=list)
 
     def tool(self, name: str, handler: Handler | None = None, **descriptor: Any) -> None:
         """Add a tool: reads only, takes anything, answers with its arguments, unless told otherwise."""

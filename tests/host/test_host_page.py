@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import time
 from pathlib import Path
@@ -151,6 +152,80 @@ def test_a_call_of_a_server_that_was_brought_along_is_copied_as_a_test_against_i
     assert "assert not result.is_error" in source
 
 
+def test_a_copied_test_of_a_kit_plugin_carries_who_asked_and_what_may_not_be_expected_twice(
+    person: Person, probe: Scripted, house: House
+) -> None:
+    def part(value: dict[str, Any]) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    probe.kind, probe.secrets = "kit", ["ZOO_KEY"]
+    claims = {"sub": "ada", "name": "Áda", "scope": "zoo.read", "exp": 4102444800, "iss": house.origin}
+    token = f"{part({'alg': 'none'})}.{part(claims)}.x"
+    kept = {"accounts": [{"id": "a", "label": "Ada", "tokens": {"access_token": token, "token_type": "Bearer"}}]}
+    place = f"tenantry.accounts.{house.origin}/t/test/probe/mcp"
+    person.page.add_init_script(f"localStorage.setItem({place!r}, {json.dumps(json.dumps(kept | {'current': 'a'}))})")
+    numbers = iter(range(9))
+    probe.handlers["look"] = lambda a: result(
+        {"class": a["class"], "n": next(numbers), "when": time.time(), "kept": [1]}
+    )
+    person.open("probe")
+    person.knob("Location", "tokyo")
+    for _ in range(2):
+        card = person.run("look", {"class": "zebra"})
+        expect(card.get_by_role("status")).to_have_text("Called Look")
+    card.get_by_role("button", name="Copy as pytest").click()
+    expect(person.page.get_by_text("Test copied")).to_be_visible()
+    source: str = person.page.evaluate("navigator.clipboard.readText()")
+    given = {k.arg: ast.literal_eval(k.value) for call in calls(source, "Client") for k in call.keywords}
+    assert given["user"] == {"sub": "ada", "name": "Áda", "scope": "zoo.read"}
+    assert given["secrets"] == {"ZOO_KEY": "for tests"}
+    assert given["meta"]["openai/userLocation"]["city"] == "Tokyo"
+    assert set(given["meta"]) == {"openai/locale", "openai/userLocation"}
+    assert 'client.call("look", **{"class": "zebra"})' in source
+    assert '{"class": "zebra", "n": ANY, "when": ANY, "kept": [1]}' in source
+    person.knob("Calls fail", "tool")
+    card = person.run("look")
+    expect(card.get_by_role("status")).to_have_text("Look reported an error")
+    card.get_by_role("button", name="Copy as pytest").click()
+    expect(person.page.get_by_text("An injected failure is no test of the plugin.")).to_be_visible()
+
+
+def calls(source: str, name: str) -> list[ast.Call]:
+    """The calls of a function in some Python."""
+    found = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call)]
+    return [call for call in found if isinstance(call.func, ast.Name) and call.func.id == name]
+
+
+def test_the_inspector_is_as_wide_as_the_person_makes_it(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    page = person.page
+    inspector, sash = page.get_by_role("complementary"), page.get_by_role("separator", name="Width of the inspector")
+    expect(inspector).to_have_css("width", "460px")
+    sash.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(inspector).to_have_css("width", "484px")
+    edge = sash.bounding_box()
+    assert edge
+    page.mouse.move(edge["x"] + 4, 300)
+    page.mouse.down()
+    page.mouse.move(800, 300, steps=3)
+    page.mouse.up()
+    expect(inspector).to_have_css("width", "600px")
+    page.reload()
+    expect(inspector).to_have_css("width", "600px")
+
+
+def test_a_call_that_waits_has_no_request_yet(shown: Person) -> None:
+    shown.run("look")
+    expect(shown.page.get_by_text("Called Look")).to_be_visible()
+    card = shown.run("write")
+    request = shown.pane("Request")
+    expect(request).to_contain_text("write was not sent yet: it waits for your approval.")
+    card.get_by_role("button", name="Approve").click()
+    expect(request).not_to_contain_text("was not sent")
+    expect(request).to_contain_text('name: "write"')
+
+
 def test_a_saved_change_shows_in_the_widget_within_a_second_and_keeps_its_state(
     person: Person, probe: Scripted, house: House, probe_html: str
 ) -> None:
@@ -214,13 +289,14 @@ def test_forty_tools_are_searched_and_walked_by_keys(person: Person, house: Hous
     expect(box).to_be_focused()
     tools = page.get_by_role("list", name="Tools", exact=True).get_by_role("listitem")
     expect(tools).to_have_count(40)
+    expect(page.get_by_role("main")).to_have_css("width", "692px")
     page.screenshot(path=shots / "forty-tools.png")
     keys.type("remove zebras")
     expect(tools).to_have_count(20)
     keys.press("ArrowDown")
     keys.press("ArrowDown")
     keys.press("Enter")
-    expect(page.get_by_role("heading", name="remove_animals_of_enclosure_number_2", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Remove animals of enclosure number 2", exact=True)).to_be_visible()
     keys.press("Escape")
     expect(page.get_by_role("textbox", name="Message")).to_be_focused()
     box.fill("unicorns")

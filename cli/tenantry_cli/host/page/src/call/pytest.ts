@@ -1,4 +1,5 @@
 import { isDict, same, type Dict } from "../json";
+import { claimsOf } from "../mcp/accounts";
 import type { Connection } from "../mcp/connection";
 import { clientMeta } from "../mcp/meta";
 import { fileParams, title } from "../mcp/tools";
@@ -31,7 +32,7 @@ interface Told {
  */
 export async function asPytest(told: Told): Promise<string> {
   const { connection, turn } = told;
-  if (turn.result?.content?.[0]?.text?.endsWith("(injected by the local host)")) throw new Error("An injected failure is no test of the plugin.");
+  if (turn.result?.content?.[0]?.text?.includes("(injected by the local host)")) throw new Error("An injected failure is no test of the plugin.");
   return connection.plugin.kind === "kit" ? inProcess(told) : overTheWire(told);
 }
 
@@ -98,18 +99,10 @@ async function fileOf(file: Dict, connection: Connection): Promise<Source> {
   return new Source(`client.file(${data}${more})`);
 }
 
-/** Verified claims of whoever was signed in, without those that belong to the token. */
+/** Verified claims of whoever was signed in, without those that belong to the token; no claims for a token of another kind. */
 async function user(connection: Connection): Promise<Dict | undefined> {
-  const token = await connection.accounts.token();
-  const [, payload] = token?.split(".") ?? [];
-  if (!payload) return undefined;
-  try {
-    const bytes = Uint8Array.from(atob(payload.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-    const claims: Dict = JSON.parse(new TextDecoder().decode(bytes));
-    return Object.fromEntries(Object.entries(claims).filter(([claim]) => !OF_THE_TOKEN.has(claim)));
-  } catch {
-    return undefined; // not a JWT: its claims are the server's secret
-  }
+  const claims = Object.entries(claimsOf(await connection.accounts.token())).filter(([claim]) => !OF_THE_TOKEN.has(claim));
+  return claims.length ? Object.fromEntries(claims) : undefined;
 }
 
 function secrets({ plugin }: Connection): Dict | undefined {

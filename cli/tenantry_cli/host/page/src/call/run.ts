@@ -58,7 +58,7 @@ export async function approved(tool: Dict, args: Dict, turn: string): Promise<bo
     kind: "approval",
     title: `Allow ${title(tool)}?`,
     text: destroys ? "It may delete or overwrite data." : "It may change something outside this conversation.",
-    detail: { arguments: args, openWorld: notes.openWorldHint === true, always: !destroys },
+    detail: { arguments: args, openWorld: notes.openWorldHint === true, always: !destroys, destroys },
   });
   if (answer === "always") trusted.value = new Set([...trusted.peek(), tool.name]);
   return answer !== false;

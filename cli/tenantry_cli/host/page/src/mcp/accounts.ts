@@ -195,7 +195,7 @@ export function factsOf({ tokens, expires }: Account): Facts {
 }
 
 /** What a JWT says, unverified: for a person to look at. Of an opaque token, nothing. */
-function claimsOf(token = ""): Dict {
+export function claimsOf(token = ""): Dict {
   try {
     const bytes = Uint8Array.from(atob((token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
     return JSON.parse(new TextDecoder().decode(bytes));

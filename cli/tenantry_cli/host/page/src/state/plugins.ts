@@ -72,6 +72,7 @@ export function follow(): void {
     if (current.plugin.tenant !== news.tenant || current.plugin.plugin !== news.plugin) return;
     await hotReload(current);
     await check(current.plugin);
+    void prepareAll(current);
     releases.value += 1;
   });
 }

@@ -6,6 +6,7 @@ import { Conversation } from "./Conversation";
 import { IconButton } from "./icons";
 import { Inspector, inspectorOpen } from "./Inspector";
 import { Picker } from "./Picker";
+import { inspectorWidth } from "./Sash";
 import { Sidebar, sidebarOpen } from "./Sidebar";
 import { Toast } from "./toast";
 
@@ -23,7 +24,7 @@ export function App() {
   const current = connection.value;
   const status = current?.status.value ?? "connecting";
   return (
-    <div class="app" data-inspector={inspectorOpen.value}>
+    <div class="app" data-inspector={inspectorOpen.value} style={{ "--inspector": `${inspectorWidth()}px` }}>
       <Sidebar />
       {sidebarOpen.value && <div class="backdrop" aria-hidden="true" onClick={() => (sidebarOpen.value = false)} />}
       <main class="main">

@@ -58,7 +58,7 @@ export function Ask({ ask }: { ask: Question }) {
             Always allow
           </button>
         )}
-        <button type="button" class="primary" onClick={() => answer(true)}>
+        <button type="button" class="primary" data-danger={detail?.destroys === true} onClick={() => answer(true)}>
           {yes}
         </button>
       </div>

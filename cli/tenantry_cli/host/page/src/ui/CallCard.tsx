@@ -1,7 +1,7 @@
 import { challengeOf, again } from "../call/run";
 import { linkTo } from "../call/link";
 import { asPytest } from "../call/pytest";
-import { status, template } from "../mcp/tools";
+import { status, template, title } from "../mcp/tools";
 import { asks, change, selected, turns, type CallTurn } from "../state/conversation";
 import { connection, screenshots } from "../state/plugins";
 import { save } from "../widget/acts";
@@ -42,7 +42,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   }
 
   return (
-    <article class="call" data-phase={phase} aria-label={`Call of ${turn.tool.name}`} onFocusCapture={() => (selected.value = turn.id)} onPointerDown={() => (selected.value = turn.id)}>
+    <article class="call" data-phase={phase} data-error={result?.isError === true} aria-label={`Call of ${turn.tool.name}`} onFocusCapture={() => (selected.value = turn.id)} onPointerDown={() => (selected.value = turn.id)}>
       <header class="call-head">
         <span class="call-mark" aria-hidden="true">
           {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" || challenge ? "shield" : "cross"} />}
@@ -104,5 +104,5 @@ function phrase({ phase, tool, result }: CallTurn): string {
   if (phase === "denied") return "Denied";
   if (phase === "failed") return "The call failed";
   if (phase === "running") return status(tool, "invoking");
-  return result?.isError ? `${tool.name} reported an error` : status(tool, "invoked");
+  return result?.isError ? `${title(tool)} reported an error` : status(tool, "invoked");
 }

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { upload } from "../call/files";
-import { phrase } from "../call/phrase";
+import { phrase, sentence } from "../call/phrase";
 import { run } from "../call/run";
 import { Form } from "../form/Form";
 import { isDict, type Dict } from "../json";
@@ -81,7 +81,7 @@ export function Composer() {
         <>
           <header class="composer-head">
             <div>
-              <h2>{title(tool)}</h2>
+              <h2>{sentence(title(tool))}</h2>
               <p class="quiet">{tool.description}</p>
             </div>
             <IconButton name="cross" label="Put the tool away" onClick={putAway} />

@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { call, selected } from "../state/conversation";
 import { entries, printed, violations } from "../state/log";
 import { Icon, type IconName } from "./icons";
+import { Sash } from "./Sash";
 import { Knobs } from "./Knobs";
 import { Checks, counted } from "./panes/Checks";
 import { ConsolePane } from "./panes/Console";
@@ -51,6 +52,7 @@ export function Inspector() {
 
   return (
     <aside class="inspector" aria-label="Inspector" data-open={inspectorOpen.value}>
+      <Sash />
       <div class="rail" role="tablist" aria-label="Panes" aria-orientation="vertical" onKeyDown={onKeyDown}>
         {PANES.map(({ id, name, icon, badge }) => {
           const count = badge?.() ?? 0;

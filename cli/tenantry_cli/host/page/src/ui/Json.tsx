@@ -5,33 +5,52 @@ const OPEN = 2; // levels shown unfolded
 const ITEMS = 100; // of one list or object, at a time
 const CHARACTERS = 1500; // of one text, before the rest is asked for
 
+interface Props {
+  value: unknown;
+  /** The key it stands under, shown before it. */
+  name?: string;
+  level?: number;
+  open?: number;
+}
+
 /** A JSON value to look at: foldable, coloured by kind, readable by a screen reader as plain text. */
-export function Json({ value, level = 0, open = OPEN }: { value: unknown; level?: number; open?: number }) {
-  if (Array.isArray(value) || isDict(value)) return <Compound value={value} level={level} open={open} />;
-  if (typeof value === "string") return <Text value={value} />;
-  return <span class="json-value">{value === undefined ? "undefined" : JSON.stringify(value)}</span>;
+export function Json({ value, name, level = 0, open = OPEN }: Props) {
+  if (Array.isArray(value) || isDict(value)) return <Compound value={value} name={name} level={level} open={open} />;
+  return (
+    <>
+      {name !== undefined && <span class="json-key">{name}</span>}
+      {typeof value === "string" ? <Text value={value} /> : <span class="json-value">{value === undefined ? "undefined" : JSON.stringify(value)}</span>}
+    </>
+  );
 }
 
 /** What is folded is not built: a result of a megabyte costs what is looked at. */
-function Compound({ value, level, open }: { value: object; level: number; open: number }) {
+function Compound({ value, name, level, open }: { value: object; name?: string; level: number; open: number }) {
   const [unfolded, setUnfolded] = useState(level < open);
   const [shown, setShown] = useState(ITEMS);
   const keys = Object.keys(value);
   const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  if (keys.length === 0) return <span class="json-mark">{begin + end}</span>;
+  const key = name !== undefined && <span class="json-key">{name}</span>;
+  if (keys.length === 0)
+    return (
+      <>
+        {key}
+        <span class="json-mark">{begin + end}</span>
+      </>
+    );
   return (
     <details class="json" open={unfolded} onToggle={(e) => setUnfolded(e.currentTarget.open)}>
       <summary>
+        {key}
         <span class="json-mark">{begin}</span>
         <span class="json-count">{keys.length.toLocaleString("en")}</span>
         <span class="json-mark">{end}</span>
       </summary>
       {unfolded && (
         <div class="json-items">
-          {keys.slice(0, shown).map((key) => (
-            <div key={key} class="json-item">
-              <span class="json-key">{key}</span>
-              <Json value={(value as Record<string, unknown>)[key]} level={level + 1} open={open} />
+          {keys.slice(0, shown).map((item) => (
+            <div key={item} class="json-item">
+              <Json name={item} value={(value as Record<string, unknown>)[item]} level={level + 1} open={open} />
             </div>
           ))}
           {keys.length > shown && (

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { sentence } from "../call/phrase";
 import { visibility, needsApproval, template, title } from "../mcp/tools";
 import { connection, plugins, tools, use } from "../state/plugins";
 import { Account } from "./Account";
@@ -24,7 +25,7 @@ export function Sidebar() {
       const typing = event.target instanceof Element && event.target.closest("input, select, textarea, dialog[open]");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
-      sidebarOpen.value = true;
+      sidebarOpen.value = true; // where it is a drawer
       requestAnimationFrame(() => box.current?.focus());
     };
     addEventListener("keydown", toSearch);
@@ -72,7 +73,7 @@ export function Sidebar() {
           ))}
         </select>
       ) : (
-        <p class="plugin-name">{current?.plugin.title ?? current?.plugin.plugin}</p>
+        <p class="plugin-name">{current && [current.plugin.tenant, current.plugin.plugin].filter(Boolean).join("/")}</p>
       )}
       <input type="search" ref={box} aria-label="Search tools" placeholder={tools.value.length > 9 ? `Search ${tools.value.length} tools` : "Search tools"} value={search} onInput={(e) => setSearch(e.currentTarget.value)} onKeyDown={walk} />
       {waiting && (
@@ -96,7 +97,7 @@ export function Sidebar() {
                 sidebarOpen.value = false;
               }}
             >
-              <span class="tool-title">{title(tool)}</span>
+              <span class="tool-title">{sentence(title(tool))}</span>
               <span class="tool-marks">
                 {template(tool) && <Icon name="widget" />}
                 {needsApproval(tool) && <span class="mark">asks</span>}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { sentence } from "../call/phrase";
 import { template, title, visibility } from "../mcp/tools";
 import { connection, loaded, plugins } from "../state/plugins";
 import { chosenTool, prefill, start } from "./Composer";
@@ -77,7 +78,7 @@ export function Welcome() {
                   }}
                 >
                   {template(tool) && <Icon name="widget" />}
-                  Try {title(tool)}
+                  Try {sentence(title(tool))}
                 </button>
               ))}
           </div>
@@ -98,7 +99,7 @@ export function Welcome() {
         </Lesson>
       </ul>
       <p class="shortcuts">
-        <kbd>/</kbd> search tools <kbd>Ctrl</kbd> <kbd>Enter</kbd> run <kbd>Esc</kbd> put away
+        <kbd>/</kbd> <span>search tools</span> <kbd>Ctrl</kbd> <kbd>Enter</kbd> <span>run</span> <kbd>Esc</kbd> <span>put away</span>
       </p>
     </div>
   );

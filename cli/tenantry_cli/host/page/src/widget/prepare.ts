@@ -15,8 +15,12 @@ export async function prepare(connection: Connection, tool: Dict): Promise<void>
   await handOver(await connection.template(uri), connection.plugin.label, knobs.peek().developer).catch(() => undefined); // the call says it
 }
 
-/** Prepare for whatever the person may call first. ChatGPT reads templates when it scans a plugin, too. */
+/**
+ * Prepare for whatever the person may call next. ChatGPT reads templates when it scans a plugin, too. A server elsewhere
+ * is asked for nothing before somebody chooses: it may want a sign-in for it.
+ */
 export async function prepareAll(connection: Connection): Promise<void> {
+  if (!connection.plugin.tenant) return;
   const shown = new Map(connection.tools.peek().filter((tool) => visibility(tool).model && template(tool)).map((tool) => [template(tool), tool]));
   for (const tool of [...shown.values()].slice(0, AHEAD)) await prepare(connection, tool).catch(() => undefined);
 }

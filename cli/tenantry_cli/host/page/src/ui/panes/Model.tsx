@@ -54,7 +54,7 @@ export function Model() {
             .filter((tool) => visibility(tool).model)
             .map((tool) => (
               <li key={tool.name}>
-                <code>{tool.name}</code> {title(tool)}
+                <code>{tool.name}</code> {title(tool) !== tool.name && title(tool)}
               </li>
             ))}
         </ul>

@@ -7,13 +7,16 @@ import { Nothing, Section } from "./Section";
 
 /** The HTTP exchanges, as ChatGPT would make them; the selected call's first. */
 export function RequestPane() {
-  const own = selectedCall.value?.exchange;
+  const call = selectedCall.value;
+  const own = call?.exchange;
   const [picked, setPicked] = useState<number | null>(null);
   const list = exchanges.value.toReversed();
   const shown = list.find((e) => e.id === (picked ?? own)) ?? list[0];
   if (!shown) return <Nothing>Nothing has been sent yet.</Nothing>;
+  const held = call && own === undefined && picked === null && ["approval", "denied"].includes(call.phase);
   return (
     <>
+      {held && <p class="note">{call.tool.name} was not sent{call.phase === "approval" ? " yet: it waits for your approval" : ""}. This is the request before it.</p>}
       <div class="pane-bar">
         <select aria-label="Request" value={shown.id} onChange={(e) => setPicked(Number(e.currentTarget.value))}>
           {list.map((e) => (
@@ -28,8 +31,8 @@ export function RequestPane() {
       </div>
       <Section name="Request">
         <p class="mono href">POST {shown.url}</p>
-        <Json value={shown.request.headers} open={1} />
-        <Json value={shown.request.body} open={5} />
+        <Json name="headers" value={shown.request.headers} open={1} />
+        <Json name="body" value={shown.request.body} open={5} />
       </Section>
       <Section name="Response" note={shown.error}>
         {shown.response && (
@@ -37,7 +40,7 @@ export function RequestPane() {
             <p class="mono">
               {shown.response.status} {shown.ms !== undefined && `· ${shown.ms.toFixed(0)} ms`}
             </p>
-            <Json value={shown.response.headers} open={1} />
+            <Json name="headers" value={shown.response.headers} open={0} />
             <Body text={shown.response.body} />
           </>
         )}
@@ -48,7 +51,7 @@ export function RequestPane() {
 
 function Body({ text }: { text: string }) {
   try {
-    return <Json value={JSON.parse(text)} open={4} />;
+    return <Json name="body" value={JSON.parse(text)} open={4} />;
   } catch {
     return <p class="pre mono">{text}</p>;
   }
