@@ -78,7 +78,7 @@ def simulate(plugins: int, rate: float, *, seconds: int = 900, seed: int = 1) ->
             billed += lasts * counted
         alive = len(busy) + _alive(idle, second + 1 - IDLE)
         peak = max(peak, alive if counted else 0)
-    each = costs.PRICES["lambda_gb_second_arm"] or 0.0
+    each = costs.PRICES["lambda_gb_second_arm"][0] or 0.0
     a_day = 86_400 / seconds
     return Result(
         plugins=plugins,

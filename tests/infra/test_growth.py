@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import tenantry_infra.stages
 from tenantry_infra import costs
 from tenantry_infra.place import Place
@@ -79,12 +80,23 @@ def test_every_name_fits_its_service_in_the_longest_region() -> None:
             assert len(place.name(part)) <= 64
 
 
-def test_a_bill_says_what_it_lacks_and_grows_with_traffic() -> None:
+def test_a_bill_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = tenantry_infra.stages.stage("prod")
-    small, unknown = costs.total(costs.month(stage, 1_000_000))
-    large, _ = costs.total(costs.month(stage, 100_000_000))
+    whole, unknown = costs.total(costs.month(stage, 1_000_000))
+    assert unknown == []
+    monkeypatch.setitem(costs.PRICES, "lambda_tenant_environment_gb_arm", (None, costs.LISTED))
+    known, unknown = costs.total(costs.month(stage, 1_000_000))
     assert unknown == ["Lambda new isolated environments"]
+    assert known < whole
+
+
+def test_a_bill_grows_with_traffic_and_is_as_old_as_its_oldest_price() -> None:
+    stage = tenantry_infra.stages.stage("prod")
+    small, _ = costs.total(costs.month(stage, 1_000_000))
+    large, _ = costs.total(costs.month(stage, 100_000_000))
     fixed = sum(item.dollars or 0 for item in costs.month(stage, 0))
     assert 0 < fixed < small < large
     (api,) = [item for item in costs.month(stage, 1_000_000) if item.what == "HTTP API"]
     assert (api.dollars, api.of) == (1.0, costs.CHECKED)
+    (watch,) = [item for item in costs.month(stage, 0) if item.what.startswith("Alarms")]
+    assert watch.of == costs.QUOTED
