@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 import pytest
-from tenantry_cli import main
+from tenantry import download
+from tenantry_cli import author, main
 from tenantry_registry.errors import PlatformError
 
 HEAVY = {"rich", "pydantic", "fastapi", "mcp", "uvicorn", "obstore", "boto3", "watchfiles", "asyncio"}
@@ -23,6 +24,13 @@ def test_help_lists_every_command_and_imports_none_of_what_they_need() -> None:
     text, _, loaded = done.stdout.partition("MODULES")
     assert all(f"  {name} " in text for name in main.COMMANDS)
     assert not HEAVY & set(loaded.split())
+
+
+def test_platform_dev_serves_without_importing_the_kit() -> None:
+    code = "import tenantry_cli.development, tenantry_cli.host.server, tenantry_gateway.app, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "tenantry" not in done.stdout.split()
+    assert author.DEVELOPMENT == download.DEVELOPMENT  # named twice for that
 
 
 @pytest.mark.parametrize("name", main.COMMANDS)
