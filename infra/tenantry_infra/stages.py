@@ -6,6 +6,9 @@ can carry: functions for this machine, and none of the resource types that they 
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -80,3 +83,20 @@ def stage(name: str) -> Stage:
             "deploy.stage", f"There is no stage {name!r}.", f"Use one of {', '.join(STAGES)}, or add it to stages.py."
         )
     return STAGES[name]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print what a stage's functions are built for, as JSON. A PlatformError goes to stderr as JSON, exit code 1."""
+    parser = argparse.ArgumentParser(prog="python -m tenantry_infra.stages")
+    parser.add_argument("stage")
+    try:
+        found = stage(parser.parse_args(arguments).stage)
+    except PlatformError as error:
+        print(json.dumps({"code": error.code, "message": error.message, "hint": error.hint}), file=sys.stderr)
+        return 1
+    print(json.dumps({"stage": found.name, "target": found.target}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import boto3
 import pytest
+from botocore import exceptions as errors
 from moto import mock_aws
 from tenantry_cli.cloud import asking, checks, plan, record
-from tenantry_cli.cloud.account import BOOTSTRAP, Account
-from tenantry_cli.cloud.deployment import found_zips
+from tenantry_cli.cloud.account import BOOTSTRAP, Account, answering
+from tenantry_cli.cloud.deployment import found_zips, same
 from tenantry_cli.cloud.toolkit import EVENT, Toolkit
 from tenantry_cli.main import run
 from tenantry_cli.output import Terminal
@@ -34,6 +35,10 @@ def standing(**more: object) -> record.Record:
     base = {"stage": "prod", "account": "1", "region": "eu-west-1", "url": "https://d.cloudfront.net",
             "api_url": "https://d.cloudfront.net/api", "store": "bucket", "at": 1.0}  # fmt: skip
     return record.Record(**{**base, **more})  # type: ignore[arg-type]
+
+
+def aws_said(code: str) -> errors.ClientError:
+    return errors.ClientError({"Error": {"Code": code, "Message": "No."}}, "Ask")
 
 
 def by_name(found: list[checks.Check]) -> dict[str, checks.Check]:
@@ -80,6 +85,66 @@ def test_no_credentials_is_said_once_and_nothing_else_is_asked(monkeypatch: pyte
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     found = list(checks.account(Account("us-east-1"), stage="prod", domain="", certificate=""))
     assert [(check.name, check.state) for check in found] == [("credentials", "fail")]
+
+
+def test_a_region_that_is_none_is_met_with_those_like_it(aws: None) -> None:
+    *_, last = checks.account(Account("us-eat-1"), stage="dev", domain="", certificate="")
+    assert (last.name, last.state, last.code) == ("region", "fail", "aws.region")
+    assert "us-east-1" in last.cure
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said", "hint"),
+    [
+        (aws_said("ExpiredToken"), "aws.credentials", "The AWS session here has ended.", "`aws sso login`"),
+        (errors.UnauthorizedSSOTokenError(), "aws.credentials", "has ended", "`aws sso login`"),
+        (aws_said("InvalidClientTokenId"), "aws.credentials", "does not know the credentials", "AWS_PROFILE"),
+        (errors.ProfileNotFound(profile="ghost"), "aws.credentials", "There is no AWS profile", "list-profiles"),
+        (errors.InvalidRegionError(region_name="us east"), "aws.region", "us east", "--region"),
+        (aws_said("AccessDenied"), "aws.refused", "AWS answers AccessDenied: No.", "right"),
+        (errors.EndpointConnectionError(endpoint_url="https://a"), "aws.unreachable", "did not answer", "HTTPS_PROXY"),
+    ],
+)
+def test_what_aws_refuses_is_said_with_what_to_do(
+    aws: None, raised: Exception, code: str, said: str, hint: str
+) -> None:
+    with pytest.raises(PlatformError) as refused, answering():
+        raise raised
+    assert refused.value.code == code
+    assert said in refused.value.message
+    assert hint in refused.value.hint
+
+
+def test_a_stage_that_is_none_is_met_with_those_there_are(aws: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["deploy", "--stage", "production", "--plan"]) == 1
+    assert "deploy.stage" in (said := capsys.readouterr().err)
+    assert "Use one of prod, dev, local" in said
+
+
+def test_what_does_not_stand_is_not_taken_down(
+    aws: None, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["destroy", "--stage", "dev", "--region", "us-east-1"]) == 0
+    assert "no part of dev stands in us-east-1" in capsys.readouterr().out
+
+
+def test_deploying_the_same_again_is_no_step_to_go_back(tmp_path: Path) -> None:
+    for name, template in (("1", "{}"), ("2", "{}"), ("3", '{"more": 1}')):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "Stack.template.json").write_text(template)
+    assert same(tmp_path / "1", tmp_path / "2")
+    assert not same(tmp_path / "1", tmp_path / "3")
+
+
+def test_what_only_follows_the_code_is_not_counted_as_a_change() -> None:
+    changes = [
+        plan.Change("S-Functions", "Gateway", "AWS::Lambda::Function", "change", ("Code",)),
+        plan.Change("S-Functions", "Old", "AWS::Lambda::Version", "destroy"),
+        plan.Change("S-Functions", "New", "AWS::Lambda::Version", "add"),
+    ]
+    assert plan.Plan("prod", tuple(changes), (), BILL).said == "1 to change"
+    assert plan.Plan("prod", (), (), BILL).said == "nothing changes"
 
 
 def test_what_was_said_once_is_remembered_and_a_move_is_refused(tmp_path: Path) -> None:

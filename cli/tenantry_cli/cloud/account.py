@@ -15,6 +15,8 @@ from typing import Any
 from tenantry_registry.errors import PlatformError
 
 EDGE_REGION = "us-east-1"  # where CloudFront's stack stands
+SIGN_IN = "Sign in, for example with `aws sso login`, or set AWS_PROFILE."
+UNKNOWN = ("InvalidClientTokenId", "SignatureDoesNotMatch", "InvalidAccessKeyId", "UnrecognizedClientException")
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"  # the CDK's default qualifier
 
 
@@ -33,10 +35,16 @@ class Account:
         self.region = region
 
     def identity(self) -> tuple[str, str]:
-        """Account number and the caller's ARN. Raises: PlatformError `aws.credentials`, `aws.unreachable`."""
+        """Account number and the caller's ARN. Raises: as `answering`."""
         with answering():
             found = self._client("sts").get_caller_identity()
         return found["Account"], found["Arn"]
+
+    def regions(self) -> list[str]:
+        """The regions that boto3 knows, in whose partition this one would be."""
+        import boto3
+
+        return sorted(boto3.Session().get_available_regions("lambda"))
 
     def bootstrap(self, region: str) -> int:
         """The version of the CDK's bootstrap stack there; 0 where there is none."""
@@ -157,24 +165,43 @@ def emulated(environment: Mapping[str, str] = os.environ) -> str:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Turns boto3's exceptions into ours. Raises: PlatformError `aws.credentials`, `aws.refused`, `aws.unreachable`."""
-    from botocore.exceptions import (
-        BotoCoreError,
-        ClientError,
-        NoCredentialsError,
-        PartialCredentialsError,
-        ProfileNotFound,
-    )
+    """Turns boto3's exceptions into ours.
+
+    Raises: PlatformError `aws.credentials`, `aws.refused`, `aws.region`, `aws.unreachable`.
+    """
+    from botocore import exceptions as aws
 
     try:
         yield
-    except (NoCredentialsError, PartialCredentialsError, ProfileNotFound) as error:
-        hint = "Sign in, for example with `aws sso login`, or set AWS_PROFILE."
-        raise PlatformError("aws.credentials", "There are no AWS credentials here.", hint) from error
-    except ClientError as error:
+    except (aws.NoCredentialsError, aws.PartialCredentialsError) as error:
+        raise PlatformError("aws.credentials", "There are no AWS credentials here.", SIGN_IN) from error
+    except aws.ProfileNotFound as error:
+        hint = "Set AWS_PROFILE to one that `aws configure list-profiles` shows."
+        raise PlatformError("aws.credentials", f"There is no AWS profile {_profile()!r} here.", hint) from error
+    except (aws.SSOError, aws.TokenRetrievalError, aws.CredentialRetrievalError) as error:
+        raise _ended() from error
+    except (aws.InvalidRegionError, aws.NoRegionError) as error:
+        raise PlatformError("aws.region", str(error).rstrip(".") + ".", "Set --region, like us-east-1.") from error
+    except aws.ClientError as error:
         told = error.response["Error"]
-        expired = "Expired" in told["Code"] or told["Code"] in ("InvalidClientTokenId", "SignatureDoesNotMatch")
-        code = "aws.credentials" if expired else "aws.refused"
-        raise PlatformError(code, f"AWS answers {told['Code']}: {told.get('Message', '')}", "") from error
-    except BotoCoreError as error:
-        raise PlatformError("aws.unreachable", f"AWS did not answer: {type(error).__name__}.", "") from error
+        if "Expired" in told["Code"]:
+            raise _ended() from error
+        if told["Code"] in UNKNOWN:
+            text = f"AWS does not know the credentials that are here ({told['Code']})."
+            raise PlatformError("aws.credentials", text, SIGN_IN) from error
+        text = f"AWS answers {told['Code']}: {told.get('Message', '').rstrip('.')}."
+        raise PlatformError("aws.refused", text, "Ask for the right, or sign in as somebody who has it.") from error
+    except aws.BotoCoreError as error:
+        place = f" at {emulated()}" if emulated() else ""
+        hint = "Is the emulator running that AWS_ENDPOINT_URL names?" if place else "Look at the network, HTTPS_PROXY."
+        raise PlatformError("aws.unreachable", f"AWS did not answer{place} ({type(error).__name__}).", hint) from error
+
+
+def _ended() -> PlatformError:
+    profile = f" --profile {_profile()}" if _profile() else ""
+    hint = f"Sign in again, for example with `aws sso login{profile}`, then run this once more."
+    return PlatformError("aws.credentials", "The AWS session here has ended.", hint)
+
+
+def _profile() -> str:
+    return os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE", "")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final, Literal
 
 from tenantry_registry.errors import PlatformError
@@ -33,12 +34,19 @@ HOST = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One answer: `text` says what was found, `cure` what to do about it ("" where nothing)."""
+    """One answer: `text` says what was found, `cure` what to do about it ("" where nothing), `code` what the refusal
+    of a deployment is called."""
 
     name: str
     state: State
     text: str
     cure: str = ""
+    code: str = "deploy.check"
+
+    def refusal(self) -> PlatformError:
+        """As an error."""
+        text = self.text if self.code != "deploy.check" else f"{self.name}: {self.text}."
+        return PlatformError(self.code, text, self.cure)
 
 
 def show(terminal: Terminal, found: Iterable[Check], *, good: bool = True) -> None:
@@ -77,17 +85,22 @@ def account(found: Account, *, stage: str, domain: str, certificate: str) -> Ite
     try:
         number, caller = found.identity()
     except PlatformError as error:
-        yield Check("credentials", "fail", error.message, error.hint)
+        yield Check("credentials", "fail", error.message, error.hint, error.code)
         return
     yield Check("credentials", "ok", f"{number} as {caller.rpartition('/')[2]}")
-    yield Check("region", "ok", found.region)
-    for region in sorted({found.region, EDGE_REGION}):
-        yield _guarded("bootstrap", lambda region=region: _bootstrap(found, region))  # type: ignore[misc]
+    region = _region(found)
+    yield region
+    if region.state == "fail":
+        return
+    for name in sorted({found.region, EDGE_REGION}):
+        yield _guarded("bootstrap", lambda name=name: _bootstrap(found, name))  # type: ignore[misc]
     yield _guarded("quota", lambda: _quota(found, stage))
     yield _guarded("isolation", lambda: _isolation(found, stage))
     if domain:
-        yield from names(domain)
-        yield _guarded("zone", lambda: _zone(found, domain, certificate))
+        (label,) = names(domain)
+        yield label
+        if label.state == "ok":
+            yield _guarded("zone", lambda: _zone(found, domain, certificate))
     else:
         yield Check("domain", "warn", "none: path-form addresses on CloudFront's name", "Not submittable to ChatGPT.")
 
@@ -101,6 +114,15 @@ def names(domain: str) -> Iterator[Check]:
     state: State = "ok" if room >= SHORTEST_LABEL else "fail"
     cure = "" if state == "ok" else f"Use a domain of at most {LABEL_OCTETS - 1 - SHORTEST_LABEL} characters."
     yield Check("domain", state, f"{domain}: {max(room, 0)} characters are left for PLUGIN-TENANT", cure)
+
+
+def _region(found: Account) -> Check:
+    known = found.regions()
+    if found.region in known:
+        return Check("region", "ok", found.region)
+    close = get_close_matches(found.region, known, 3) or known[:3]
+    cure = f"Do you mean {' or '.join(close)}? A region newer than this boto3 needs a newer boto3."
+    return Check("region", "fail", f"AWS Lambda is in no region {found.region!r}.", cure, "aws.region")
 
 
 def _bootstrap(found: Account, region: str) -> Check:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +26,7 @@ from tenantry_cli.output import Terminal
 
 PARTS: Final = ("Storage", "Functions", "Edge", "Watch")
 NO_TENANCY: Final = "Tenancy configuration is not supported"
-EMULATED: Final = "local"  # the stage whose functions are built for this machine
+BASICS: Final = ("node", "cdk", "credentials", "region")  # what taking a deployment down needs, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,18 @@ class Deployment:
         self.records = records or Records()
         self.toolkit = Toolkit()
         self.account = Account(wish.region)
-        self.target = "host" if wish.stage == EMULATED else "lambda"
+        self.target = ""
         self.built = zips or self.records.folder / "zips"
         self.given = zips is not None
         self.zips: list[dict[str, Any]] = []
 
-    def check(self) -> list[checks.Check]:
-        """Install the toolkit where it is missing, then check everything.
+    def check(self, *, only: Container[str] = ()) -> list[checks.Check]:
+        """Install the toolkit where it is missing, then check everything; where `only` names checks, no other stops it.
 
-        Raises: PlatformError `deploy.check` with the first failure's cure.
+        Raises: PlatformError `deploy.stage`, `aws.credentials`, `aws.region`, `aws.unreachable`, or `deploy.check` with
+        the cure.
         """
+        self.target = self.toolkit.target(self.wish.stage)
         if not self.toolkit.ready():
             with self.terminal.bar("installing the CDK CLI"):
                 self.toolkit.install()
@@ -78,8 +80,8 @@ class Deployment:
             ),
         ]
         for check in found:
-            if check.state == "fail":
-                raise PlatformError("deploy.check", f"{check.name}: {check.text}.", check.cure)
+            if check.state == "fail" and (not only or check.name in only):
+                raise check.refusal()
         return found
 
     def prepare(self) -> tuple[plan.Plan, Path]:
@@ -149,6 +151,11 @@ class Deployment:
             self.terminal.step(step, text, f"{seconds:.2f} s")
 
         asyncio.run(smoke.smoke(stands, told))
+
+    def standing(self) -> list[str]:
+        """The parts that stand, Storage first."""
+        return [part for part, (stack, region) in zip(PARTS, self._stacks(), strict=True)
+                if self.account.status(stack, region)]  # fmt: skip
 
     def destroy(self) -> None:
         """Take everything down but Storage. Raises: PlatformError `deploy.failed`."""

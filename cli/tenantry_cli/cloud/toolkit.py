@@ -77,6 +77,10 @@ class Toolkit:
         node = subprocess.run([self._node, "--version"], capture_output=True, text=True, check=False).stdout.strip()
         return {"node": node, "cdk": json.loads(package.read_text())["version"] if package.exists() else ""}
 
+    def target(self, stage: str) -> str:
+        """What the stage's functions are built for. Raises: PlatformError `deploy.stage`."""
+        return str(json.loads(self._python(["-m", "tenantry_infra.stages", stage]))["target"])
+
     def build(self, target: str, out: Path, cache: Path) -> list[dict[str, Any]]:
         """The function zips. Raises: PlatformError as infra's builder."""
         command = ["-m", "tenantry_infra.builder", "--target", target, "--out", str(out), "--cache", str(cache)]

@@ -49,10 +49,12 @@ def command(
 
     from tenantry_cli.cloud import asking, checks, plan
     from tenantry_cli.cloud.deployment import Deployment
+    from tenantry_cli.cloud.record import Records
     from tenantry_cli.output import Terminal
 
     terminal = Terminal.beside(as_json)
     wish = asking.wish(stage, region, domain, certificate, notify, requests, yes)
+    known = Records().read(stage)
     deployment = Deployment(wish, terminal, asking.ask(terminal, yes), zips=zips)
     checks.show(terminal, deployment.check(), good=False)
     if rollback:
@@ -76,4 +78,5 @@ def command(
         terminal.step("domain", "none: not submittable to ChatGPT without a domain", style="yellow")
     if as_json:
         terminal.answer({**asdict(record), "assemblies": list(record.assemblies)})
-    terminal.next(f"platform tenants create acme && platform publish FOLDER --to {stage}")
+    if known is None:
+        terminal.next(f"platform tenants create acme && platform publish FOLDER --to {stage}")

@@ -20,24 +20,33 @@ def command(stage: str, region: str | None, data: bool, yes: bool, yes_delete_da
     from tenantry_registry.errors import PlatformError
 
     from tenantry_cli.cloud import asking
-    from tenantry_cli.cloud.deployment import Deployment
+    from tenantry_cli.cloud.deployment import BASICS, Deployment
     from tenantry_cli.output import Terminal
 
     terminal = Terminal()
+    if data and yes_delete_data_of is None and not terminal.interactive:
+        raise PlatformError("deploy.unconfirmed", "Deleting data needs a second yes.", "--yes-delete-data-of STAGE")
     deployment = Deployment(asking.wish(stage, region), terminal, asking.ask(terminal, yes))
-    deployment.check()
-    asking.must(terminal, deployment.ask, f"Take {stage} down? Its data stays.")
-    typed = ""
+    deployment.check(only=BASICS)
+    standing = deployment.standing()
+    if not standing:
+        terminal.step("nothing", f"no part of {stage} stands in {deployment.wish.region}")
+        return
+    gone = [part for part in standing if part != "Storage"]
+    if not gone and not data:
+        terminal.step("nothing", f"only {stage}'s data stands; --data takes it down, too")
+        return
+    asking.must(terminal, deployment.ask, f"Take {stage} down, {'and all its data' if data else 'but for its data'}?")
     if data:
-        if yes_delete_data_of is None and not terminal.interactive:
-            raise PlatformError("deploy.unconfirmed", "Deleting data needs a second yes.", "--yes-delete-data-of STAGE")
         typed = yes_delete_data_of or click.prompt(f"  Type {stage} to delete the data of every tenant", default="")
         if typed != stage:
             raise PlatformError("deploy.unconfirmed", f"{typed!r} is not {stage!r}: nothing was touched.", "")
-    deployment.destroy()
-    terminal.step("destroyed", f"{stage}'s functions, API, CloudFront and alarms")
-    if typed:
+    if gone:
+        deployment.destroy()
+        terminal.step("destroyed", f"{stage}'s functions, API, CloudFront and alarms")
+    if data:
         deployment.destroy_data()
         terminal.step("destroyed", f"{stage}'s data")
     else:
         terminal.step("kept", "bucket, tables, keys and secrets; `platform deploy` serves from them again")
+        terminal.next(f"platform deploy --stage {stage}")

@@ -36,9 +36,10 @@ def command(aws: bool, stage: str, region: str | None, domain: str | None, as_js
         from tenantry_cli.cloud.account import Account
         from tenantry_cli.cloud.toolkit import Toolkit
 
-        wish = asking.wish(stage, region, domain)
+        toolkit, wish = Toolkit(), asking.wish(stage, region, domain)
+        toolkit.target(stage)  # is there such a stage?
         found = [
-            *checks.tools(Toolkit()),
+            *checks.tools(toolkit),
             *checks.account(Account(wish.region), stage=stage, domain=wish.domain, certificate=wish.certificate),
         ]
         failed = sum(check.state == "fail" for check in found)
