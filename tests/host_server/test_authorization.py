@@ -305,20 +305,27 @@ async def test_somebody_without_name_and_email_has_a_subject_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "made", "initials"),
+    ("given", "made", "told", "initials"),
     [
-        ({"email": "ann.lee@example.com"}, Person("user-ann-lee-example-com", "Ann", "ann.lee@example.com"), "A"),
-        ({"email": "a@b.c", "name": "Zoe Ax"}, Person("user-a-b-c", "Zoe Ax", "a@b.c"), "ZA"),
-        ({"name": "Zoe Ax"}, Person("user-zoe-ax", "Zoe Ax"), "ZA"),
-        ({"subject": " auth0|77 "}, Person("auth0|77"), "A7"),
-        ({"subject": "7", "email": "a@b.c"}, Person("7", "", "a@b.c"), "AB"),
-        ({"subject": "-"}, Person("-"), "?"),
-        ({}, Person("user-new"), "N"),
+        (
+            {"email": "ann.lee@example.com"},
+            Person("user-ann-lee-example-com", "Ann", "ann.lee@example.com"),
+            "ann.lee@example.com · user-ann-lee-example-com",
+            "A",
+        ),
+        ({"email": "a@b.c", "name": "Zoe Ax"}, Person("user-a-b-c", "Zoe Ax", "a@b.c"), "a@b.c · user-a-b-c", "ZA"),
+        ({"name": "Zoe Ax"}, Person("user-zoe-ax", "Zoe Ax"), "user-zoe-ax", "ZA"),
+        ({"subject": " auth0|77 "}, Person("auth0|77"), "no name, no email", "A7"),
+        ({"subject": "7", "email": "a@b.c"}, Person("7", "", "a@b.c"), "7", "AB"),
+        ({"subject": "-"}, Person("-"), "no name, no email", "?"),
+        ({}, Person("user-new"), "no name, no email", "N"),
     ],
 )
-def test_who_somebody_is_follows_from_what_is_given(given: dict[str, str], made: Person, initials: str) -> None:
+def test_who_somebody_is_follows_from_what_is_given(
+    given: dict[str, str], made: Person, told: str, initials: str
+) -> None:
     assert person(**given) == made
-    assert made.initials == initials
+    assert (made.told, made.initials) == (told, initials)
 
 
 # -- without a browser ----------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ class Authorization:
                 id=html.escape(one.id),
                 initials=html.escape(one.initials),
                 title=html.escape(one.title),
-                told=html.escape(" · ".join({one.email: 1, one.id: 1}) if one.email else "no name, no email"),
+                told=html.escape(one.told),
                 checked="checked" if one is self._ledger.people[0] else "",
             )
             for one in self._ledger.people

@@ -29,6 +29,11 @@ class Person:
         return self.name or self.email or self.id
 
     @property
+    def told(self) -> str:
+        """What else is known of them, in a line."""
+        return " · ".join(one for one in (self.email, self.id) if one and one != self.title) or "no name, no email"
+
+    @property
     def initials(self) -> str:
         words = re.findall(r"[^\W_]+", self.title.removeprefix("user-"))
         return "".join(word[0] for word in words[:2]).upper() or "?"
