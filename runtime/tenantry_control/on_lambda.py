@@ -10,18 +10,20 @@ import os
 from functools import cache, partial
 from typing import Any
 
-from mangum import Mangum
-from tenantry_registry.dynamodb import Table
-from tenantry_registry.fetch import HttpsFetch
-from tenantry_registry.objects_open import open_objects
-from tenantry_registry.secrets import Drawer
-from tenantry_registry.usage_dynamodb import DynamoUsage
+from tenantry_registry.loading import loading
 
-from tenantry_control.app import create_app
-from tenantry_control.logs import CloudWatchLogs
-from tenantry_control.publishing import LambdaPublisher
-from tenantry_control.settings import ControlSettings
+with loading():
+    from mangum import Mangum
+    from tenantry_registry.dynamodb import Table
+    from tenantry_registry.fetch import HttpsFetch
+    from tenantry_registry.objects_open import open_objects
+    from tenantry_registry.secrets import Drawer
+    from tenantry_registry.usage_dynamodb import DynamoUsage
 
+    from tenantry_control.app import create_app
+    from tenantry_control.logs import CloudWatchLogs
+    from tenantry_control.publishing import LambdaPublisher
+    from tenantry_control.settings import ControlSettings
 
 CONNECT_SECONDS, READ_SECONDS = 2, 8  # twice within the 29 that API Gateway waits; botocore's own are 60 each
 
@@ -61,4 +63,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 if os.environ.get("AWS_LAMBDA_RUNTIME_API"):
-    composed()  # in the init phase, which has a whole processor and which SnapStart keeps
+    with loading():
+        composed()  # in the init phase, which has a whole processor and which SnapStart keeps

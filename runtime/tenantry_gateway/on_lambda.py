@@ -12,14 +12,17 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from mangum import Mangum
-from tenantry_registry.objects import Objects
-from tenantry_registry.objects_open import open_objects
-from tenantry_registry.runners import Call, Release, Runner
-from tenantry_registry.secrets import Reader
+from tenantry_registry.loading import loading
 
-from tenantry_gateway.app import create_app
-from tenantry_gateway.settings import GatewaySettings
+with loading():
+    from mangum import Mangum
+    from tenantry_registry.objects import Objects
+    from tenantry_registry.objects_open import open_objects
+    from tenantry_registry.runners import Call, Release, Runner
+    from tenantry_registry.secrets import Reader
+
+    from tenantry_gateway.app import create_app
+    from tenantry_gateway.settings import GatewaySettings
 
 Handler = Callable[[dict[str, Any], Any], dict[str, Any]]
 
@@ -134,4 +137,5 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 
 if os.environ.get("AWS_LAMBDA_RUNTIME_API"):
-    composed()  # in the init phase, which has a whole processor and which SnapStart keeps
+    with loading():
+        composed()  # in the init phase, which has a whole processor and which SnapStart keeps

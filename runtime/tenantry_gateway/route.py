@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
 from typing import NamedTuple
 
 from tenantry_registry.domains import Domains
@@ -55,5 +54,5 @@ class Sites:
             address.name, preview=address.preview, own_host=address.own_host, storage=self._storage
         )
         if address.rest == "/mcp/":
-            place = replace(place, mcp_url=place.mcp_url + "/")
+            place = place._replace(mcp_url=place.mcp_url + "/")
         return Site(address.name, place, address.rest, address.preview)

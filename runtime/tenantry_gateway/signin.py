@@ -9,8 +9,7 @@ reach the wire verbatim: hosts compare issuers and resources to the letter (fiel
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.issuers import Introspection, Issuers, TokenRefused
@@ -20,8 +19,7 @@ FORBIDDEN = 403
 CLIENT_SECRET = "OAUTH_CLIENT_SECRET"  # the plugin's secret that is sent with `client_id` when tokens are introspected
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why a request may not go on: the HTTP `status`, the RFC 6750 `error` ("" when no token came), the scopes that
     would do."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from tenantry_registry import names
@@ -25,8 +25,7 @@ PREVIEW = re.compile(rf"/v/([0-9a-f]{{{PREVIEW_DIGITS}}})(/.*)?")
 PATH = re.compile(rf"/t/({names.TENANT.pattern})/({names.PLUGIN.pattern})(/.*)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """What a request's host and path name: a plugin, the digits of a preview (or ""), and `rest`, the path below.
 
     `own_host` is True in host form. `stem` is what comes before `rest` and the preview, without the origin.

@@ -14,8 +14,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
@@ -28,8 +27,7 @@ NO_TYPE = "application/octet-stream"
 NAME_BYTES = 240  # of UTF-8, of a file's own name: room for what a browser adds
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """A file as listed: `size` in bytes, `made` in seconds since the epoch."""
 
     file_id: str

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 WIDGET_DOMAIN = "openai/widgetDomain"  # row R10
 HASH_DIGITS = 32  # of sha256(MCP address), in the label that the second kind of host expects
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a plugin is served: `base` is origin plus path prefix without a trailing slash, `mcp_url` the exact
     configured MCP address, `own_host` whether the host is this plugin's alone, `storage` the origin that signed
     downloads are redirected to (empty: the plugin's own)."""
@@ -35,8 +33,7 @@ class Place:
         return f"{parts.scheme}://{parts.netloc}"
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """One kind of host: how it names itself at initialize and in its User-Agent (beginnings, in lower case), and the
     `ui.domain` it wants."""
 

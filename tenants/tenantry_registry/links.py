@@ -16,7 +16,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.files import FILE_ID, file_key
@@ -30,8 +30,7 @@ EAGER_SECONDS = 2.0  # a kid we don't know is looked for again at most this ofte
 TOKEN = re.compile(rf"([0-9a-f]{{8}})\.({FILE_ID.pattern})\.([0-9]{{1,12}})\.([A-Za-z0-9_-]{{43}})")
 
 
-@dataclass(frozen=True, slots=True)
-class Ring:
+class Ring(NamedTuple):
     """The keys by kid; `current` signs. `retired` says since when a key no longer does (seconds since the epoch)."""
 
     current: str

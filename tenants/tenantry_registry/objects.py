@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from tenantry_registry.errors import Conflict, PlatformError
@@ -25,8 +24,7 @@ BACKOFF = (0.002, 0.05)  # seconds: the longest pause after the first loss, doub
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """How an object is served: the HTTP headers that are stored beside its bytes."""
 
     content_type: str = "application/octet-stream"
@@ -38,8 +36,7 @@ JSON: Final = Kind("application/json")
 ZIP: Final = Kind("application/zip")
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """An object as read: its bytes, the version to hand to `swap`, and its headers."""
 
     data: bytes
@@ -47,8 +44,7 @@ class Stored:
     kind: Kind = Kind()
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(NamedTuple):
     """An object as listed: `size` in bytes, `modified` in seconds since the epoch."""
 
     key: str
@@ -56,8 +52,7 @@ class Listed:
     modified: float
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(NamedTuple):
     """What a signed GET or HEAD allows. `expires` in seconds; `name` is what a browser saves it as (RFC 8187)."""
 
     expires: int
@@ -66,8 +61,7 @@ class Download:
     method: str = "GET"
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(NamedTuple):
     """What a signed upload allows: this one key, a size range in bytes, one type, for `expires` seconds."""
 
     expires: int
@@ -76,12 +70,11 @@ class Upload:
     min_bytes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(NamedTuple):
     """A signed request. For an upload, POST `fields` and then the file as multipart/form-data to `url`."""
 
     url: str
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = {}
 
 
 class AnyVersion:

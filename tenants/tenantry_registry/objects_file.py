@@ -26,7 +26,7 @@ import secrets
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -313,7 +313,7 @@ class FileObjects:
 
 
 def _header(kind: Kind, version: str) -> bytes:
-    text = json.dumps({**asdict(kind), "version": version}).encode()
+    text = json.dumps({**kind._asdict(), "version": version}).encode()
     return MAGIC + len(text).to_bytes(4, "big") + text
 
 

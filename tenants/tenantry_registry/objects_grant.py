@@ -16,8 +16,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qs, quote, urlsplit
 
 from tenantry_registry.errors import PlatformError
@@ -28,8 +28,7 @@ ROUTE = "/_objects/"
 KEY_BYTES = 32  # of an HMAC-SHA256 key: as long as the hash (RFC 2104, section 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """What a signed address allows: one `method` on one `key`, until `until` (seconds since the epoch).
 
     For GET and HEAD, `name` and `content_type` say how it is handed out (empty: as stored). For POST, the type is
@@ -85,7 +84,7 @@ class Signer:
         return grant
 
     def _seal(self, grant: Grant) -> tuple[str, str]:
-        text = base64.urlsafe_b64encode(json.dumps(asdict(grant)).encode()).decode()
+        text = base64.urlsafe_b64encode(json.dumps(grant._asdict()).encode()).decode()
         return text, self._hmac(text)
 
     def _hmac(self, text: str) -> str:

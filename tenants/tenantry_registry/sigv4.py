@@ -13,8 +13,8 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from tenantry_registry.objects import Download, Signed, Upload
@@ -23,8 +23,7 @@ MAX_SECONDS = 7 * 24 * 3600  # the longest that SigV4 allows a presigned request
 EMPTY = hashlib.sha256(b"").hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """An access key. `token` for a role's session; `until` when it dies (None: it does not)."""
 
     access_key: str
@@ -33,8 +32,7 @@ class Credentials:
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(NamedTuple):
     """Where requests for one bucket go. `endpoint` is empty for AWS itself."""
 
     name: str

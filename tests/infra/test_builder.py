@@ -29,6 +29,16 @@ assert callable(room.handler)
 used = [m for m in sys.modules.values() if str(getattr(m, "__file__", "")).startswith({folder!r} + "/tenantry")]
 assert used and all(os.path.exists(m.__cached__) for m in used), "bytecode was not shipped"
 """
+COLD = """
+import gc, os, sys
+sys.path[:] = [{folder!r}, *(place for place in sys.path if "site-packages" not in place)]
+import tenantry_gateway.on_lambda
+needless = {{"botocore", "brotli", "cryptography", "joserfc", "jsonschema_rs", "anyio.to_process", "pydantic.v1"}}
+assert not needless & set(sys.modules), needless & set(sys.modules)
+assert gc.isenabled() and gc.get_freeze_count() > 10_000
+print("composed", flush=True)
+os._exit(0)
+"""
 SETTINGS = {
     "AWS_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "key",
@@ -157,6 +167,18 @@ def test_the_host_build_runs_with_nothing_else_on_the_path(
         [sys.executable, "-I", "-S", "-c", script], env=SETTINGS, capture_output=True, text=True, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_cold_gateway_loads_nothing_that_only_a_call_needs_and_collects_no_garbage_meanwhile(
+    built: Callable[[str, Target], Zip], tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(built("gateway", "host").path) as archive:
+        archive.extractall(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", COLD.format(folder=str(tmp_path))],
+        env={**SETTINGS, "AWS_LAMBDA_RUNTIME_API": "127.0.0.1:9"}, capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stdout == "composed\n", done.stderr
 
 
 def test_a_room_whose_lock_is_broken_is_refused_with_its_reason(
