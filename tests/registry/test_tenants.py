@@ -142,6 +142,9 @@ class TestTenants:
         with pytest.raises(PlatformError) as refused:
             await house.erase("other")
         assert code(refused) == "tenant.unknown"
+        with pytest.raises(PlatformError) as refused:
+            await house.suspend("other")
+        assert code(refused) == "tenant.unknown"
 
     async def test_what_vanishes_while_it_is_listed_is_left_out(self, objects: FileObjects) -> None:
         class Vanishing:
@@ -153,11 +156,17 @@ class TestTenants:
             async def get(self, key: str) -> None:
                 return None
 
+            async def delete(self, key: str) -> None:
+                return None
+
         await Tenants(objects).create("acme")
-        await Tokens(objects).issue("acme", scopes=["read"])
+        _, token = await Tokens(objects).issue("acme", scopes=["read"])
         vanishing: Objects = Vanishing()  # type: ignore[assignment]
         assert [tenant async for tenant in Tenants(vanishing).all()] == []
         assert await Tokens(vanishing).list("acme") == []
+        with pytest.raises(PlatformError) as refused:
+            await Tokens(vanishing).revoke("acme", token.id)
+        assert code(refused) == "token.unknown"
 
     async def test_a_change_that_loses_every_race_says_so(self, objects: FileObjects) -> None:
         class Contested:
