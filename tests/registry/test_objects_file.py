@@ -41,7 +41,8 @@ def test_a_death_at_any_step_leaves_the_old_or_the_new_object_whole(tmp_path: Pa
 
 
 def kill_rounds(folder: Path, rounds: int) -> None:
-    for _ in range(rounds):
+    before = 0
+    for number in range(rounds):
         child = subprocess.Popen([sys.executable, DYING, "forever", folder], stdout=subprocess.PIPE, text=True)
         assert child.stdout is not None
         kept = 0
@@ -52,19 +53,24 @@ def kill_rounds(folder: Path, rounds: int) -> None:
         child.wait()
         child.stdout.close()
         objects = FileObjects(folder)
+        last = number == rounds - 1
+        asyncio.run(look(objects, kept, since=0 if last else before))  # in the end at everything once more
+        before = kept
 
-        async def look(objects: FileObjects = objects, kept: int = kept) -> None:
-            stored = await objects.get("count")
-            assert stored is not None
-            assert int(stored.data) in {kept, kept + 1}
-            async for listed in objects.list("kept/"):
-                number = listed.key.rpartition("/")[2]
-                found = await objects.get(listed.key)
-                assert found is not None
-                assert found.data == number.encode() * 1000
-                assert listed.size == len(found.data)
 
-        asyncio.run(look())
+async def look(objects: FileObjects, kept: int, *, since: int) -> None:
+    """That what was said to be kept is there, whole: the count, and everything kept after `since`."""
+    stored = await objects.get("count")
+    assert stored is not None
+    assert int(stored.data) in {kept, kept + 1}
+    for number in range(since + 1, kept + 1):
+        found = await objects.get(f"kept/{number}")
+        assert found is not None
+        assert found.data == str(number).encode() * 1000
+    if since == 0:
+        listed = {int(one.key.rpartition("/")[2]): one.size async for one in objects.list("kept/")}
+        assert listed.keys() - {kept + 1, kept + 2} == set(range(1, kept + 1))  # one may be kept and not counted yet
+        assert all(size == len(str(number)) * 1000 for number, size in listed.items())
 
 
 def test_what_was_kept_is_there_after_kill_9(tmp_path: Path) -> None:
