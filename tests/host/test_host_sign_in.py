@@ -65,10 +65,12 @@ def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [PLATFORM, "dev", folder, "--store", root / "store", "--port", "0", "--no-open", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
-    ready = json.loads(process.stdout.readline())
-    yield ready["plugins"][0]["mcp_url"].partition("/t/")[0]
-    process.terminate()
-    process.communicate()
+    try:
+        ready = json.loads(process.stdout.readline())
+        yield ready["plugins"][0]["mcp_url"].partition("/t/")[0]
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @pytest.fixture
