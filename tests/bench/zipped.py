@@ -2,7 +2,8 @@
 
 Each is a folder with nothing else on the path but the official runtime (awslambdaric); each is a fresh process that
 gets one event from a Runtime API of this module's own. Counted is its CPU from its start until it has answered. The
-peers are built from PyPI into .build/bench: 20 tools, stateless, JSON answers, bytecode compiled as in our zip.
+peers are built from PyPI into .build/bench: 20 tools, stateless, JSON answers, bytecode compiled as in our zip. The
+floor is one FastAPI route on Mangum that returns our answer's bytes, with the libraries of our zip.
 """
 
 from __future__ import annotations
@@ -60,6 +61,13 @@ server = FastMCP("bench")
 app = server.http_app(path={wire.PATH!r}, json_response=True, stateless_http=True)
 handler = Mangum(app)
 """
+FLOOR = """
+from pathlib import Path
+
+from bench_bare import handler_for
+
+handler = handler_for(Path(__file__).with_name("answer.json").read_bytes())
+"""
 PEERS = {
     "mcp": (SDK, ["mcp==2.3.0", "mangum==0.22.0"], 0.5),
     "fastmcp": (FASTMCP, ["fastmcp>=4,<5", "mangum==0.22.0"], 0.3),
@@ -100,8 +108,25 @@ def runtime() -> Path:
     return place
 
 
-def cold(folder: Path, handler: str, environment: Mapping[str, str]) -> float:
+def floor(answer: str) -> Path:
+    """A folder with the bare route's function beside nothing; its libraries come from our zip's folder."""
+    folder = PLACE / "floor"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "answer.json").write_text(answer)
+    (folder / "function.py").write_text(FLOOR)
+    (folder / "bench_bare.py").write_text(Path(__file__).with_name("bare.py").read_text())
+    return folder
+
+
+def cold(folder: Path, handler: str, environment: Mapping[str, str], libraries: Path | None = None) -> float:
     """CPU milliseconds of one fresh process until its first tools/list is answered."""
+    return answered_cold(folder, handler, environment, libraries)[0]
+
+
+def answered_cold(
+    folder: Path, handler: str, environment: Mapping[str, str], libraries: Path | None = None
+) -> tuple[float, str]:
+    """The same, with the body that it answered."""
     answered, over = threading.Event(), threading.Event()
     bodies: list[bytes] = []
 
@@ -142,7 +167,7 @@ def cold(folder: Path, handler: str, environment: Mapping[str, str]) -> float:
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     env = {
         "PATH": os.environ["PATH"],
-        "PYTHONPATH": f"{folder}:{runtime()}",
+        "PYTHONPATH": ":".join(str(place) for place in (folder, libraries, runtime()) if place),
         "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{server.server_port}",
         "AWS_LAMBDA_FUNCTION_NAME": "bench",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
@@ -167,7 +192,7 @@ def cold(folder: Path, handler: str, environment: Mapping[str, str]) -> float:
     answer = json.loads(bodies[0])
     assert answer["statusCode"] == 200, answer
     assert len(json.loads(answer["body"])["result"]["tools"]) == 20, answer["body"][:300]
-    return spent[0]
+    return spent[0], str(answer["body"])
 
 
 def headers(payload: bytes) -> dict[str, str]:
@@ -186,8 +211,9 @@ def cpu(pid: int) -> float:
     return sum(int(task.read_text().split()[0]) for task in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e6
 
 
-def measure(environment: Mapping[str, str], rounds: int) -> dict[str, tuple[float, float, float]]:
-    """By peer: our milliseconds, the peer's, and the aim for the ratio. Medians of `rounds` fresh processes in turn."""
+def measure(environment: Mapping[str, str], rounds: int) -> tuple[float, dict[str, tuple[float, float, float]]]:
+    """The floor's milliseconds; by peer: ours, the peer's, and the aim for the ratio. Medians of `rounds` fresh
+    processes in turn."""
     wanted = {name: value for name, value in environment.items() if name.startswith(("TENANTRY_", "AWS_"))}
     found = folders()
     handlers = {
@@ -195,11 +221,13 @@ def measure(environment: Mapping[str, str], rounds: int) -> dict[str, tuple[floa
         "mcp": "function.handler",
         "fastmcp": "function.handler",
     }
+    _, answer = answered_cold(found["gateway"], handlers["gateway"], wanted)
+    found["floor"], handlers["floor"] = floor(answer), "function.handler"
     spent: dict[str, list[float]] = {name: [] for name in found}
     for turn in range(rounds + 1):
         for name, folder in found.items():
-            took = cold(folder, handlers[name], wanted)
+            took = cold(folder, handlers[name], wanted, found["gateway"] if name == "floor" else None)
             if turn:  # the first of each fills the page cache
                 spent[name].append(took)
-    ours = statistics.median(spent["gateway"])
-    return {name: (ours, statistics.median(spent[name]), aim) for name, (_, _, aim) in PEERS.items()}
+    middle = {name: statistics.median(each) for name, each in spent.items()}
+    return middle["floor"], {name: (middle["gateway"], middle[name], aim) for name, (_, _, aim) in PEERS.items()}
