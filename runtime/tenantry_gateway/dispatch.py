@@ -26,6 +26,7 @@ STATUS: Final[Mapping[str, int]] = {  # of a PlatformError that ends a whole req
     "plugin.unknown": 404,
     "preview.unknown": 404,
     "plugin.suspended": 403,
+    "objects.conflict": 503,
     "objects.unavailable": 503,
 }
 

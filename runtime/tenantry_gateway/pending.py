@@ -18,11 +18,12 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from tenantry_registry.errors import Conflict
 from tenantry_registry.names import Name
-from tenantry_registry.objects import ANY
+from tenantry_registry.objects import ANY, Stored, move
 
 from tenantry_gateway import notices
 from tenantry_gateway.clients import Client
@@ -35,7 +36,6 @@ from tenantry_gateway.work import Done, Work, failed, missing, run
 WAIT_SECONDS: Final = 900  # that a client has for its answer; also the lifetime of pending/ on AWS, about
 RETRY: Final = (250, 3_000)  # ms until the client asks again: soon at first, rarely for somebody who thinks
 CLAIM_SECONDS: Final = 40.0  # a run that took longer died with its environment; another GET may take it over
-ROUNDS: Final = 5  # of read and swap
 ANSWER_BYTES: Final = 4_194_304  # of all answers of a call: it travels to the code in one piece (Lambda: 6 MB)
 
 
@@ -80,22 +80,29 @@ def _ask(pid: str, record: dict[str, Any], done: Done) -> list[bytes]:
 
 
 async def receive(desk: Desk, name: Name, user: User | None, message: Message) -> None:
-    """Keep the client's response to a question. What belongs to no pending call is dropped, as responses are."""
+    """Keep the client's response to a question. What belongs to no pending call is dropped, as responses are.
+
+    Raises: Conflict, when too many others write to it; StorageDown."""
     pid, _, _ = str(message.id).partition(".")
-    for _ in range(ROUNDS):
-        found = await _load(desk, name, pid, user)
-        if found is None:
-            return
-        record, version = found
-        key = record["asked"].get(str(message.id))
-        if key is None:
-            return
-        _keep(record, key, message.params)
-        try:
-            await desk.objects.swap(_key(name, pid), dump(record), expected=version)
-            return
-        except Conflict:
-            continue
+
+    def read(stored: Stored | None) -> dict[str, Any]:
+        record = _record(stored, user)
+        if record is None or str(message.id) not in record["asked"]:
+            raise _Dropped
+        return record
+
+    def decide(record: dict[str, Any]) -> dict[str, Any]:
+        changed = {**record, "answers": dict(record["answers"])}
+        _keep(changed, record["asked"][str(message.id)], message.params)
+        return changed
+
+    if _is_id(pid):
+        with suppress(_Dropped):
+            await move(desk.objects, _key(name, pid), read=read, decide=decide, write=dump, what="The call")
+
+
+class _Dropped(Exception):
+    """A response to nothing that was asked."""
 
 
 def _keep(record: dict[str, Any], key: str, response: Mapping[str, Any]) -> None:
@@ -195,15 +202,21 @@ def _short(message: bytes) -> str:
 
 
 async def _load(desk: Desk, name: Name, pid: str, user: User | None) -> tuple[dict[str, Any], str] | None:
-    if len(pid) != 32 or not set(pid) <= set("0123456789abcdef"):
+    stored = await desk.objects.get(_key(name, pid)) if _is_id(pid) else None
+    record = _record(stored, user)
+    return (record, stored.version) if stored is not None and record is not None else None
+
+
+def _record(stored: Stored | None, user: User | None) -> dict[str, Any] | None:
+    """A call that waits, for who made it; None when it waited too long."""
+    record: dict[str, Any] | None = json.loads(stored.data) if stored is not None else None
+    if record is None or time.time() - record["created"] > WAIT_SECONDS or record["user"] != (user or {}).get("sub"):
         return None
-    stored = await desk.objects.get(_key(name, pid))
-    if stored is None:
-        return None
-    record: dict[str, Any] = json.loads(stored.data)
-    if time.time() - record["created"] > WAIT_SECONDS or record["user"] != (user or {}).get("sub"):
-        return None
-    return record, stored.version
+    return record
+
+
+def _is_id(pid: str) -> bool:
+    return len(pid) == 32 and set(pid) <= set("0123456789abcdef")
 
 
 def _key(name: Name, pid: str) -> str:
