@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from hmac import compare_digest
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
@@ -15,6 +16,9 @@ from tenantry_registry.tokens import Principal, Tokens
 
 BEARER = HTTPBearer(auto_error=False, description="A token of `platform tokens issue`, or a trusted CI identity")
 
+ORIGIN_SECRET = "x-tenantry-origin"
+VIEWER = "x-tenantry-viewer"  # forward.js sets it, over whatever the viewer sent
+
 TenantSlug = Annotated[str, Path(pattern=f"^{TENANT.pattern}$", description="The tenant's name", examples=["acme"])]
 PluginSlug = Annotated[
     str, Path(pattern=f"^{PLUGIN.pattern}$", max_length=60, description="The plugin's name", examples=["zoo"])
@@ -23,18 +27,21 @@ Digest = Annotated[str, Path(pattern="^[0-9a-f]{12,64}$", description="A release
 
 
 class Caller:
-    """One authenticated request: who, from where."""
+    """One authenticated request: who, from where (an address)."""
 
-    def __init__(self, principal: Principal, request: Request) -> None:
+    def __init__(self, principal: Principal, source: str) -> None:
         self.principal = principal
-        self.actor = Actor(principal.who, request.client.host if request.client else "")
+        self.actor = Actor(principal.who, source)
 
 
 class Access:
-    """Makes the dependencies that routes ask for. `needs("publish")` is checked against the path's tenant."""
+    """Makes the dependencies that routes ask for. `needs("publish")` is checked against the path's tenant.
 
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
+    Behind CloudFront the connection is CloudFront's; who proves itself with `origin_secret` says whose it is.
+    """
+
+    def __init__(self, tokens: Tokens, *, origin_secret: str = "") -> None:
+        self._tokens, self._secret = tokens, origin_secret
 
     def needs(self, scope: str) -> Any:
         """A dependency: the caller, when it may do `scope` to the tenant in the path (to the platform, without one).
@@ -74,9 +81,16 @@ class Access:
                 raise PlatformError("token.refused", "Send a token as Authorization: Bearer.", "platform login")
             principal = await self._tokens.principal(given.credentials, tenant=slug)
             check(principal, slug)
-            return Caller(principal, request)
+            return Caller(principal, self._source(request))
 
         return caller
+
+    def _source(self, request: Request) -> str:
+        viewer = request.headers.get(VIEWER)
+        given = request.headers.get(ORIGIN_SECRET, "").encode()  # as text, compare_digest takes ASCII alone
+        if viewer and self._secret and compare_digest(given, self._secret.encode()):
+            return viewer
+        return request.client.host if request.client else ""
 
 
 def _instead(principal: Principal, scope: str, slug: str | None) -> str:

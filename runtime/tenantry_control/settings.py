@@ -23,6 +23,7 @@ class ControlSettings(BaseSettings):
     api_url: str = Field(default="http://localhost:8787/api", description="this API's own address, without /v1")
     target: str = Field(default="", description="the platform that releases run on; this machine, without")
     publisher: str = Field(default="", description="ARN of the publisher function")
+    origin_secret: str = Field(default="", description="x-tenantry-origin must carry it for x-tenantry-viewer to count")
     secrets_key: str = Field(default="", description="ARN of the KMS key for secrets")
     usage_table: str = Field(default="", description="DynamoDB table of usage")
     log_group: str = Field(default="", description="CloudWatch group of the gateway's log")

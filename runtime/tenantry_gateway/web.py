@@ -134,7 +134,8 @@ class Web:
 
     def _host(self, request: Request) -> str:
         forwarded = request.headers.get("x-forwarded-host")
-        if forwarded and self._secret and compare_digest(request.headers.get(ORIGIN_SECRET, ""), self._secret):
+        given = request.headers.get(ORIGIN_SECRET, "").encode()  # as text, compare_digest takes ASCII alone
+        if forwarded and self._secret and compare_digest(given, self._secret.encode()):
             return forwarded.lower()
         return request.host
 

@@ -156,7 +156,12 @@ def composed(folder: Path, runner: SaidRunner, clock: Clock) -> tuple[Any, FileO
         return await work(objects=objects, runner=runner, name=name, job_id=job_id, now=clock)
 
     publisher = LocalPublisher(carry_out)
-    settings = ControlSettings(mode="development", base="plugins.example.com", api_url="https://api.example.com")
+    settings = ControlSettings(
+        mode="development",
+        base="plugins.example.com",
+        api_url="https://api.example.com",
+        origin_secret="only CloudFront knows",
+    )
     books = Books(SqliteUsage(folder / "usage.db", now=clock), FileLogs(folder / "log", now=clock))
     app = create_app(
         objects=objects,

@@ -306,6 +306,23 @@ class TestAccess:
             refused = await house.call("GET", path, token=reader, status=403)
             assert refused["hint"] == hint
 
+    @pytest.mark.parametrize(
+        ("claims", "source"),
+        [
+            ({"x-tenantry-viewer": "203.0.113.7", "x-tenantry-origin": "only CloudFront knows"}, "203.0.113.7"),
+            ({"x-tenantry-viewer": "203.0.113.7", "x-tenantry-origin": "guessed"}, "192.0.2.7"),
+            ({"x-tenantry-viewer": "203.0.113.7", "x-tenantry-origin": "gu\xe9ssed".encode("latin-1")}, "192.0.2.7"),
+            ({"x-tenantry-viewer": "203.0.113.7"}, "192.0.2.7"),
+        ],
+    )
+    async def test_the_audit_names_the_viewers_address_only_on_cloudfronts_word(
+        self, house: Any, claims: dict[str, Any], source: str
+    ) -> None:
+        house.client.headers.update(claims)
+        await house.call("POST", "/v1/tenants", status=201, json={"slug": "gamma"})
+        (entry,) = await house.call("GET", "/v1/tenants/gamma/audit")
+        assert entry["source"] == source
+
     async def test_a_scope_holds_those_before_it_and_no_other(self, house: Any) -> None:
         await house.publish(house.bundle())
         reader = await house.token("acme", "read")

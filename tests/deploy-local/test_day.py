@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from simulators.front_door import VIEWER
 from simulators.local_aws import ROOT
 from tenantry_cli import client
 
@@ -169,7 +170,7 @@ def test_the_operator_sees_who_did_what(operator: Any, author: Any) -> None:
     done = [entry["action"] for entry in entries]
     assert done[:4] == ["tenant.create", "token.issue", "release.publish", "release.publish"]
     assert {"release.rollback", "release.promote", "secret.set"} <= set(done)
-    assert {entry["source"] for entry in entries} == {"127.0.0.1"}
+    assert {entry["source"] for entry in entries} == {VIEWER}
 
 
 def test_a_suspended_tenant_is_not_served_until_it_is_resumed(operator: Any, author: Any, record: Any) -> None:

@@ -139,6 +139,7 @@ async def test_a_forwarded_host_counts_only_with_the_secret(tmp_path: Path) -> N
         for headers, status in (
             ({"x-forwarded-host": HOST, "x-tenantry-origin": "s3cret"}, 200),
             ({"x-forwarded-host": HOST, "x-tenantry-origin": "wrong"}, 404),
+            ({"x-forwarded-host": HOST, "x-tenantry-origin": b"wr\xf6ng"}, 404),
             ({"x-forwarded-host": HOST}, 404),
             ({}, 404),
         ):

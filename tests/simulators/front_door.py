@@ -31,6 +31,7 @@ HOP: Final = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
 )
 SECONDS: Final = 60.0
+VIEWER: Final = "203.0.113.7"  # whose connections these are (RFC 5737: for documentation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _as_cloudfront(self, sent: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """All the viewer's headers but Host, what forward.js sets, and the origin's own."""
         origin = self.origin(self.inside)
-        added = [("X-Forwarded-Host", self.inside), *origin.headers, ("Host", origin.host)]
+        seen = [("X-Forwarded-Host", self.inside), ("X-Tenantry-Viewer", VIEWER)]
+        added = [*seen, *origin.headers, ("Host", origin.host)]
         names = {name.lower() for name, _ in added}
         return [(name, value) for name, value in sent if name.lower() not in names] + added
 

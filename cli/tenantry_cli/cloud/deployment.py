@@ -110,6 +110,10 @@ class Deployment:
         )
         return found, assembly
 
+    def discard(self, assembly: Path) -> None:
+        """Forget an assembly that was only planned."""
+        shutil.rmtree(assembly)
+
     def carry_out(self, found: plan.Plan, assembly: Path) -> Record:
         """Deploy what was planned. Raises: PlatformError `deploy.failed`, `deploy.no-tenancy`, `deploy.bootstrap`."""
         for region in found.bootstrap:

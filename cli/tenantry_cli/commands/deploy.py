@@ -64,6 +64,7 @@ def command(
         planned, assembly = deployment.prepare()
         plan.show(terminal, planned)
         if plan_only:
+            deployment.discard(assembly)
             if as_json:
                 terminal.answer(planned.to_dict())
             return
