@@ -9,7 +9,7 @@ from urllib.request import urlopen
 import pytest
 from conftest import House
 from person import Person, Widget
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 from scripted import Scripted, result
 
 PNG = base64.b64decode(
@@ -20,6 +20,8 @@ FILE = {
     "properties": {k: {"type": "string"} for k in ("download_url", "file_id", "mime_type", "file_name")},
     "required": ["download_url", "file_id"],
 }
+
+ONE = {"type": "object", "properties": {"file": FILE}, "required": ["file"]}
 
 
 def upload(widget: Widget, name: str, mime: str, data: bytes, *, library: bool = False) -> str:
@@ -131,6 +133,21 @@ def test_a_file_parameter_reaches_the_tool_with_bytes_it_can_fetch(person: Perso
     assert seen == [b"1,2,3"]
     url = widget.call("getFileDownloadUrl", {"fileId": sent["file_id"]})["value"]["downloadUrl"]
     assert fetched(widget, url)["value"]["text"] == "1,2,3"
+
+
+def test_a_form_waits_for_the_files_that_are_on_their_way(person: Person, probe: Scripted) -> None:
+    probe.tool("read", inputSchema=ONE, _meta={"openai/fileParams": ["file"]})
+    held: list[Route] = []
+    person.open("probe")
+    composer = person.choose("read")
+    person.page.route("**/_host/files/**", lambda route: held.append(route))
+    composer.locator("input[type=file]").set_input_files({"name": "r.txt", "mimeType": "text/plain", "buffer": b"x"})
+    expect(composer.get_by_role("button", name="Uploading…")).to_be_disabled()
+    person.page.keyboard.press("Control+Enter")
+    person.page.unroute("**/_host/files/**")  # what was held goes on
+    person.run_chosen("read")
+    expect(person.page.get_by_text("Called read")).to_be_visible()
+    assert [c["arguments"]["file"]["file_name"] for c in probe.calls] == ["r.txt"]
 
 
 @pytest.mark.row("F01", "F03", "H35")

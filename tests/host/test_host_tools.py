@@ -96,6 +96,7 @@ def test_a_faultless_tool_has_nothing_said_about_it(person: Person, house: House
         expect(person.pane("Checks")).to_contain_text(f"Nothing to report about {tool}")
     seen = person.pane("Model sees")
     person.run("fine")
+    seen.get_by_role("region", name="Tool", exact=True).locator("summary", has_text="securitySchemes").click()
     expect(seen).to_contain_text("oauth2")
     expect(seen).to_contain_text("noauth")
 

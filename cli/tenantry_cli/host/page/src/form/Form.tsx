@@ -22,6 +22,7 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
   const [problem, setProblem] = useState("");
   /** How often it was sent with faults: from then on each field says what is wrong with it as it is filled in. */
   const [attempts, setAttempts] = useState(0);
+  const [uploading, setUploading] = useState(0);
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
   const empty = useMemo(() => Object.keys(schema.properties ?? {}).length === 0 && !schema.additionalProperties, [schema]);
@@ -33,8 +34,21 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
     if (attempts) wrong?.focus();
   }, [attempts]);
 
+  const counted = files && {
+    ...files,
+    async upload(file: File): Promise<Dict> {
+      setUploading((n) => n + 1);
+      try {
+        return await files.upload(file);
+      } finally {
+        setUploading((n) => n - 1);
+      }
+    },
+  };
+
   function send(event: Event, anyway = false): void {
     event.preventDefault();
+    if (uploading) return;
     let args: unknown = value;
     if (raw !== null) {
       try {
@@ -81,7 +95,7 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
           <p class="quiet">Nothing to fill in.</p>
         ) : (
           <FormFaults.Provider value={faults}>
-            <Field schema={schema} root={schema} value={value} onChange={(v) => setValue((v as Dict) ?? {})} name="" path={id} pointer="" required bare files={files} />
+            <Field schema={schema} root={schema} value={value} onChange={(v) => setValue((v as Dict) ?? {})} name="" path={id} pointer="" required bare files={counted} />
           </FormFaults.Provider>
         )}
       </div>
@@ -108,8 +122,8 @@ export function Form({ schema, start, submit, onSubmit, files, onCancel }: Props
             Decline
           </button>
         )}
-        <button type="submit" class="primary">
-          {submit}
+        <button type="submit" class="primary" disabled={uploading > 0}>
+          {uploading > 0 ? "Uploading…" : submit}
         </button>
       </div>
     </form>

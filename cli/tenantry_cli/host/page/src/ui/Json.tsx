@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { isDict } from "../json";
 
 const OPEN = 2; // levels shown unfolded
+const UNFOLDS = 3; // levels that one click shows
 const ITEMS = 100; // of one list or object, at a time
 const CHARACTERS = 1500; // of one text, before the rest is asked for
 
@@ -29,6 +30,7 @@ function Compound({ value, name, level, open }: { value: object; name?: string; 
   const [unfolded, setUnfolded] = useState(level < open);
   const [shown, setShown] = useState(ITEMS);
   const keys = Object.keys(value);
+  const inner = level < open ? open : level + UNFOLDS; // unfolded by hand
   const [begin, end] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   const key = name !== undefined && <span class="json-key">{name}</span>;
   if (keys.length === 0)
@@ -50,7 +52,7 @@ function Compound({ value, name, level, open }: { value: object; name?: string; 
         <div class="json-items">
           {keys.slice(0, shown).map((item) => (
             <div key={item} class="json-item">
-              <Json name={item} value={(value as Record<string, unknown>)[item]} level={level + 1} open={open} />
+              <Json name={item} value={(value as Record<string, unknown>)[item]} level={level + 1} open={inner} />
             </div>
           ))}
           {keys.length > shown && (

@@ -21,6 +21,11 @@ export function WidgetPane() {
       <Section name="window.openai">
         <Json value={globals(shown)} open={1} />
       </Section>
+      {instance.turn.value?.result?._meta && (
+        <Section name="_meta of the result" note="The widget's alone: the model never sees it.">
+          <Json value={instance.turn.value.result._meta} open={5} />
+        </Section>
+      )}
       <Section name="Host context">
         <Json value={hostContext(shown)} open={1} />
       </Section>
@@ -72,7 +77,7 @@ function AppTools({ instance }: { instance: Instance }) {
           </button>
         </p>
       ))}
-      {answer !== undefined && <Json value={answer} />}
+      {answer !== undefined && <Json value={answer} open={4} />}
     </Section>
   );
 }
