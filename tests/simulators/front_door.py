@@ -3,13 +3,15 @@
 The command line is told of it the way a company tells of its proxy, HTTPS_PROXY and SSL_CERT_FILE, and knows nothing
 else: it speaks https to the very addresses that the deployment has. What is played here is the one step that the
 emulator lacks, CloudFront asking an HTTP API: the deployed distribution's default behaviour says which host is asked
-and with which headers. Every other request goes to the emulator as it came.
+and with which headers. Every other request for AWS goes to the emulator as it came; other hosts are let
+through.
 """
 
 from __future__ import annotations
 
 import datetime
 import http.client
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -20,12 +22,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import certifi
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 CLOUDFRONT: Final = ".cloudfront.net"
+OURS: Final = (CLOUDFRONT, ".amazonaws.com")
 ASSETS: Final = "/assets/"  # a behaviour of its own, from S3: that one the emulator plays itself
 HOP: Final = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
@@ -94,6 +98,10 @@ class _Handler(BaseHTTPRequestHandler):
     inside = ""  # the host, once TLS stands
 
     def do_CONNECT(self) -> None:
+        host, _, port = self.path.rpartition(":")
+        if not host.lower().endswith(OURS):
+            self._let_through(host, int(port))
+            return
         self.send_response(200)
         self.end_headers()
         self.wfile.flush()
@@ -102,9 +110,33 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:  # the client does not trust us, or went away
             self.close_connection = True
             return
-        self.inside = self.path.partition(":")[0].lower()
+        self.inside = host.lower()
         self.rfile = self.connection.makefile("rb", -1)
         self.wfile = self.connection.makefile("wb", 0)  # type: ignore[assignment]
+
+    def _let_through(self, host: str, port: int) -> None:
+        self.close_connection = True
+        try:
+            there = socket.create_connection((host, port), timeout=SECONDS)
+        except OSError as fault:
+            self.send_error(502, str(fault))
+            return
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.flush()
+
+        def relay(one: socket.socket, other: socket.socket) -> None:
+            with suppress(OSError):
+                while data := one.recv(65536):
+                    other.sendall(data)
+            with suppress(OSError):
+                other.shutdown(socket.SHUT_WR)
+
+        with there:
+            back = threading.Thread(target=relay, args=(there, self.connection), daemon=True)
+            back.start()
+            relay(self.connection, there)
+            back.join(SECONDS)
 
     def finish(self) -> None:
         with suppress(OSError):
@@ -205,7 +237,8 @@ def _certificates(folder: Path) -> tuple[Path, Path]:
     identity = certificate("AWS, played", "tests' authority", own, above, authority=False)
     pem = serialization.Encoding.PEM
     trusted, chain = folder / "authority.pem", folder / "identity.pem"
-    trusted.write_bytes(authority.public_bytes(pem))
+    # SSL_CERT_FILE replaces what a program trusts; what it trusted before stays in it.
+    trusted.write_bytes(authority.public_bytes(pem) + Path(certifi.where()).read_bytes())
     chain.write_bytes(
         own.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         + identity.public_bytes(pem)

@@ -69,7 +69,11 @@ class Toolkit:
                 "deploy.no-toolkit", "The lock file of the CDK CLI is not here.", "Deploy from a clone."
             )
         npm = self.node_folder.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        self._run([self._node, str(npm), "ci", "--no-audit", "--no-fund"], "deploy.no-toolkit", cwd=self.folder)
+        try:
+            self._run([self._node, str(npm), "ci", "--no-audit", "--no-fund"], "deploy.no-toolkit", cwd=self.folder)
+        except PlatformError as error:
+            hint = "npm installs it from its registry: look at the network, HTTPS_PROXY and the registry that npm uses."
+            raise PlatformError("deploy.no-toolkit", f"The CDK CLI was not installed. {error.message}", hint) from error
 
     def versions(self) -> dict[str, str]:
         """The versions of node and of the CDK CLI ("" where it is not installed)."""
