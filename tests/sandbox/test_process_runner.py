@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.objects_file import FileObjects
-from tenantry_registry.process_runner import ProcessRunner
+from tenantry_registry.process_runner import KNOWN, ProcessRunner
 from tenantry_registry.runners import Call, SandboxError
 
 ECHO = """
@@ -448,4 +449,12 @@ plugin = Plugin(bomb=bomb, echo=echo)
     with pytest.raises(SandboxError, match="more than 64 processes") as crashed:
         await runner.call(release, calling("bomb"))
     assert crashed.value.code == "sandbox.crashed"
+    await works(runner, release)
+
+
+async def test_what_calls_of_a_release_share_is_kept_for_so_many_releases_only(runner: ProcessRunner, publish) -> None:
+    release = await publish(PLUGIN)
+    for seconds in range(KNOWN + 1):
+        runner._known(replace(release, timeout=1.0 + seconds))
+    assert len(runner._releases) == KNOWN
     await works(runner, release)
