@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -139,12 +140,15 @@ def bootstrap(cloud: Cloud, folder: Path) -> None:
 
 def main() -> None:
     """Stand until Ctrl-C; say what leads a shell here."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     with tempfile.TemporaryDirectory(prefix="local-aws-") as home, local_aws(Path(home)) as (cloud, door):
         for name, value in {**cloud.env, **door.env}.items():
             if name.startswith("AWS_") or name in door.env:
                 print(f"export {name}={value}")
         print(f"# its log: {cloud.log}", flush=True)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        stop.wait()
 
 
 if __name__ == "__main__":
