@@ -2,31 +2,9 @@ import { useContext, useState } from "preact/hooks";
 import { message, type Dict } from "../json";
 import { ArrayField, ObjectField } from "./compound";
 import { FormFaults } from "./faults";
+import type { FieldProps, Files } from "./props";
 import { Scalar } from "./Scalar";
 import { choiceOf, initial, kind, shape } from "./schema";
-
-/** Where file arguments come from: which top-level fields are files, and how a file gets to the host. */
-export interface Files {
-  names: string[];
-  upload: (file: File) => Promise<Dict>;
-}
-
-export interface FieldProps {
-  schema: unknown;
-  root: Dict;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  name: string;
-  /** Unique on the page: ids of controls are made from it. */
-  path: string;
-  /** Where the value is in the arguments: a JSON pointer, by which its faults are found. */
-  pointer: string;
-  required: boolean;
-  /** Without a label and frame of its own: the form itself. */
-  bare?: boolean;
-  files?: Files;
-  onRemove?: () => void;
-}
 
 export function Field(props: FieldProps) {
   const { schema, root, value, onChange, name, path, pointer, required, bare, files, onRemove } = props;

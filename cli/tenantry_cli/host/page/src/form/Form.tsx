@@ -1,7 +1,8 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import { isDict, message, type Dict } from "../json";
 import { faultsOf, FormFaults, type Faults } from "./faults";
-import { Field, type Files } from "./Field";
+import { Field } from "./Field";
+import type { Files } from "./props";
 import { initial } from "./schema";
 
 interface Props {

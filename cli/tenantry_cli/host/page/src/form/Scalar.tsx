@@ -1,7 +1,7 @@
 import { useContext, useState } from "preact/hooks";
 import { type Dict } from "../json";
 import { FormFaults } from "./faults";
-import type { FieldProps } from "./Field";
+import type { FieldProps } from "./props";
 
 const INPUTS: Record<string, "date" | "datetime-local" | "time" | "email" | "url" | "color" | "password"> = {
   date: "date",

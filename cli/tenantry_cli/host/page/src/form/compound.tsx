@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { isDict, type Dict } from "../json";
 import { encoded } from "./faults";
-import { Field, type FieldProps } from "./Field";
+import { Field } from "./Field";
+import type { FieldProps } from "./props";
 import { initial } from "./schema";
 
 /** An object: its properties, and free keys where `additionalProperties` or `patternProperties` allow them. */

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { newId, type Dict } from "../json";
 import { read, write } from "./stored";
 
@@ -119,6 +119,9 @@ export function change(id: string, patch: Partial<CallTurn>): void {
 export function call(id: string | null): CallTurn | undefined {
   return turns.value.find((turn): turn is CallTurn => turn.kind === "call" && turn.id === id);
 }
+
+/** The call that the panes of the inspector speak of. */
+export const selectedCall = computed(() => call(selected.value));
 
 /** Note what was answered for the call that runs; of several at once nobody can tell. */
 export function noteAnswer(answer: unknown): void {

@@ -1,6 +1,5 @@
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { call, selected } from "../state/conversation";
 import { entries, printed, violations } from "../state/log";
 import { Icon, type IconName } from "./icons";
 import { Sash } from "./Sash";
@@ -36,7 +35,6 @@ const PANES: Pane[] = [
 
 export const pane = signal("model");
 export const inspectorOpen = signal(innerWidth >= 1100);
-export const selectedCall = computed(() => call(selected.value));
 
 export function Inspector() {
   const shown = PANES.find((p) => p.id === pane.value) ?? PANES[0]!;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { knobs, LOCATIONS, turn, type Knobs as All } from "../state/knobs";
 import { instances } from "../widget/registry";
-import { selectedCall } from "./Inspector";
+import { selectedCall } from "../state/conversation";
 import { Section } from "./panes/Section";
 
 const LOCALES = ["en-US", "en-GB", "nl-NL", "de-DE", "fr-FR", "es-ES", "ja-JP", "ar-EG", "pt-BR"];

@@ -3,7 +3,7 @@ import { lintLink, lintTemplate, lintTool, type Finding } from "../../lint/lint"
 import type { Dict } from "../../json";
 import { connection, findings, tools } from "../../state/plugins";
 import { instances } from "../../widget/registry";
-import { selectedCall } from "../Inspector";
+import { selectedCall } from "../../state/conversation";
 import { Nothing, Section } from "./Section";
 
 const seen = computed(() => {

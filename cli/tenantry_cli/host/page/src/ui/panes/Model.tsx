@@ -1,9 +1,8 @@
 import { isDict } from "../../json";
 import { forModel, title, visibility } from "../../mcp/tools";
-import { turns } from "../../state/conversation";
+import { selectedCall, turns } from "../../state/conversation";
 import { connection, tools } from "../../state/plugins";
 import { instances } from "../../widget/registry";
-import { selectedCall } from "../Inspector";
 import { Json } from "../Json";
 import { Nothing, Section } from "./Section";
 

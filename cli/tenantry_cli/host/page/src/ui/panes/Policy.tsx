@@ -2,7 +2,7 @@ import { violations } from "../../state/log";
 import { knobs, turn } from "../../state/knobs";
 import { advise } from "../../widget/advice";
 import { instances } from "../../widget/registry";
-import { selectedCall } from "../Inspector";
+import { selectedCall } from "../../state/conversation";
 import { Json } from "../Json";
 import { copy } from "../toast";
 import { Nothing, Section } from "./Section";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { exchanges, type Exchange } from "../../state/log";
-import { selectedCall } from "../Inspector";
+import { selectedCall } from "../../state/conversation";
 import { Json } from "../Json";
 import { copy } from "../toast";
 import { Nothing, Section } from "./Section";

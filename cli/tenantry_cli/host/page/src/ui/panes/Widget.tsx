@@ -4,7 +4,7 @@ import { globals, hostContext } from "../../widget/context";
 import type { Instance } from "../../widget/instance";
 import { instances } from "../../widget/registry";
 import { STEPS, type Step } from "../../widget/timings";
-import { selectedCall } from "../Inspector";
+import { selectedCall } from "../../state/conversation";
 import { Json } from "../Json";
 import { Nothing, Section } from "./Section";
 
