@@ -1,6 +1,7 @@
 """A server of somebody else's, hosted, passes every scenario of the official suite that it passes on its own.
 
-The same MCPServer twice: alone under uvicorn, as `mcp.run("streamable-http")` serves it, and published and hosted.
+Each twice: alone under uvicorn, as its author serves it, and published and hosted. The suite's own MCPServer passes
+most; one of each other kind (tests/hosted) shows that hosting takes nothing away from those either.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from conformance.test_conformance import HERE, checks, run
+from hosted import conftest as hosting
 from hosted.conftest import published, runner_of, wait_for
 from simulators.serving import KEY, free_port, listening
 from tenantry_gateway.app import create_app
@@ -21,6 +24,17 @@ from tenantry_gateway.settings import GatewaySettings
 
 FIXTURE = HERE / "sdk"
 PASSES = {"2025-11-25": 25, "2026-07-28": 25}  # at least, by itself: what is compared
+OLD, NEW = PASSES
+#: A server of tests/hosted, a revision that it speaks, and how many scenarios it passes by itself at least: those that
+#: ask for none of the suite's own tools.
+KINDS = [
+    pytest.param("raw", OLD, 4, id="Starlette"),
+    pytest.param("first", OLD, 8, id="FastMCP of v1"),
+    pytest.param("fast", OLD, 8, id="fastmcp 4"),
+    pytest.param("fast", NEW, 10, id="fastmcp 4, stateless"),
+    pytest.param("mcpserver", OLD, 10, id="MCPServer with Apps", marks=pytest.mark.soak),
+    pytest.param("mcpserver", NEW, 14, id="MCPServer with Apps, stateless", marks=pytest.mark.soak),
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +57,16 @@ def alone() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with hosting_of("sdk", FIXTURE, tmp_path_factory.mktemp("sdk")) as url:
+        yield url
+
+
+@contextmanager
+def hosting_of(name: str, source: Path, folder: Path) -> Iterator[str]:
+    """The address of a server that is published and served by the gateway."""
     port = free_port()
-    release = asyncio.run(published("sdk", FIXTURE, tmp_path_factory.mktemp("sdk")))
-    runner = runner_of("sdk", release.objects, release.folder)
+    release = asyncio.run(published(name, source, folder))
+    runner = runner_of(name, release.objects, release.folder)
     settings = GatewaySettings(
         mode="development",
         origin=f"http://localhost:{port}",
@@ -56,7 +77,20 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     )
     app = create_app(objects=release.objects, runner=runner, settings=settings, log=lambda event, **fields: None)
     with listening(app, port, runner.aclose):
-        yield f"http://localhost:{port}/t/acme/sdk/mcp"
+        yield f"http://localhost:{port}/t/acme/{name}/mcp"
+
+
+@contextmanager
+def alone_of(name: str) -> Iterator[str]:
+    """The address of a server of tests/hosted that runs by itself."""
+    port = free_port()
+    process = hosting.runs_alone(name, hosting.vendored(name)[1], port)
+    try:
+        wait_for(process, port)
+        yield f"http://localhost:{port}{hosting.PATHS.get(name, '/mcp')}"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def passed(url: str, revision: str, results: Path) -> set[str]:
@@ -74,4 +108,16 @@ def test_hosted_it_passes_what_it_passes_alone(alone: str, hosted: str, revision
     by_itself = passed(alone, revision, tmp_path / "alone")
     through_us = passed(hosted, revision, tmp_path / "hosted")
     assert len(by_itself) >= PASSES[revision]
+    assert by_itself - through_us == set()
+
+
+@pytest.mark.parametrize(("name", "revision", "least"), KINDS)
+def test_a_server_of_each_kind_passes_what_it_passes_alone(
+    name: str, revision: str, least: int, tmp_path: Path
+) -> None:
+    with alone_of(name) as url:
+        by_itself = passed(url, revision, tmp_path / "alone")
+    with hosting_of(name, hosting.HERE / name, tmp_path / "release") as url:
+        through_us = passed(url, revision, tmp_path / "hosted")
+    assert len(by_itself) >= least
     assert by_itself - through_us == set()
