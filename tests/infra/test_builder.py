@@ -63,10 +63,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Target], Z
     return one
 
 
-def build_elsewhere(folder: Path, seed: str, umask: int) -> str:
-    """Builds the sandbox's zip anew in another process, with another hash seed, umask and folder; its sha256."""
+def build_elsewhere(folder: Path, seed: str, umask: int, room: str = "sandbox", target: str = "host") -> str:
+    """Builds a zip anew in another process, with another hash seed, umask and folder; its sha256."""
     done = subprocess.run(
-        [sys.executable, "-m", "tenantry_infra.builder", "--target", "host", "--only", "sandbox", "--out", str(folder)],
+        [sys.executable, "-m", "tenantry_infra.builder", "--target", target, "--only", room, "--out", str(folder)],
         env={**os.environ, "PYTHONHASHSEED": seed, "TMPDIR": str(folder)}, umask=umask,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
@@ -78,6 +78,15 @@ def test_two_folders_two_hash_seeds_and_two_umasks_give_the_same_bytes(tmp_path:
     first.mkdir()
     second.mkdir(parents=True)
     assert build_elsewhere(first, "1", 0o022) == build_elsewhere(second, "4242", 0o077)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", ["lambda", "host"])
+@pytest.mark.parametrize("room", sorted(builder.RECIPES))
+def test_every_zip_is_the_same_wherever_it_is_built(
+    room: str, target: Target, built: Callable[[str, Target], Zip], tmp_path: Path
+) -> None:
+    assert build_elsewhere(tmp_path, "4242", 0o077, room, target) == built(room, target).sha256
 
 
 def test_a_kept_part_gives_the_bytes_that_building_anew_gives(
@@ -154,6 +163,16 @@ def test_zips_stay_small(room: str, most: int, built: Callable[[str, Target], Zi
     made = built(room, "lambda")
     assert made.size <= most
     assert made.unzipped <= builder.UNZIPPED_LIMIT / 3
+
+
+def test_the_scale_page_quotes_the_sizes(built: Callable[[str, Target], Zip]) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "scale.md").read_text()
+    for room in builder.RECIPES:
+        quoted = re.search(rf"^\| {room} \| ([\d.]+) \| ([\d.]+) \|", page, re.MULTILINE)
+        assert quoted, room
+        made = built(room, "lambda")
+        megabytes = [size / 1e6 for size in (made.size, made.unzipped)]
+        assert [float(figure) for figure in quoted.groups()] == pytest.approx(megabytes, rel=0.02), room
 
 
 @pytest.mark.parametrize("room", sorted(builder.RECIPES))

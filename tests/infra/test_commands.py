@@ -93,6 +93,43 @@ def test_a_region_that_is_none_is_met_with_those_like_it(aws: None) -> None:
     assert "us-east-1" in last.cure
 
 
+class New(Account):
+    """An account as AWS opens it: ten executions at a time."""
+
+    def concurrency(self) -> int:
+        return 10
+
+
+@pytest.mark.parametrize(("stage", "state"), [("prod", "fail"), ("dev", "ok")])
+def test_a_new_accounts_quota_is_too_small_for_prod(aws: None, stage: str, state: str) -> None:
+    found = by_name(list(checks.account(New("us-east-1"), stage=stage, domain="", certificate="")))["quota"]
+    assert found.state == state
+    assert found.text.startswith("10 concurrent executions")
+    assert ("higher quota" in found.cure) is (state == "fail")
+
+
+@pytest.mark.parametrize(("stands", "state"), [(True, "ok"), (False, "fail"), (None, "unknown")])
+def test_a_sandbox_that_stands_without_isolation_is_refused(aws: None, stands: bool | None, state: str) -> None:
+    class Standing(Account):
+        def isolates(self, function: str) -> bool | None:
+            return stands
+
+    found = by_name(list(checks.account(Standing("us-east-1"), stage="dev", domain="", certificate="")))["isolation"]
+    assert found.state == state
+
+
+def test_tools_of_another_version_are_refused_with_their_cure(tmp_path: Path) -> None:
+    class Old(Toolkit):
+        def versions(self) -> dict[str, str]:
+            return {"node": "v18.0.0", "cdk": ""}
+
+    old = by_name(list(checks.tools(Old(), lambda_python="2.7")))
+    assert (old["node"].state, old["node"].cure) == ("fail", "Run `make setup`.")
+    assert old["cdk"].state == "warn"
+    here = by_name(list(checks.tools(Toolkit())))
+    assert (here["node"].state, here["python"].state) == ("ok", "ok")
+
+
 @pytest.mark.parametrize(
     ("raised", "code", "said", "hint"),
     [
