@@ -138,15 +138,18 @@ def test_each_of_them_can_be_switched_off_and_the_old_locale_key_sent_instead(pe
     assert sent["webplus/i18n"] == "en-US"
 
 
-def test_a_client_that_is_not_chatgpt_sends_none_of_it_and_names_itself(person: Person, probe: Scripted) -> None:
+@pytest.mark.parametrize(("client", "name"), [("plain", "tenantry-host"), ("hashed", "claude-ai")])
+def test_a_client_that_is_not_chatgpt_sends_none_of_it_and_names_itself(
+    person: Person, probe: Scripted, client: str, name: str
+) -> None:
     person.open("probe")
-    person.knob("Client", "plain")
+    person.knob("Client", client)
     expect(person.page.locator(".status[data-status=ready]")).to_be_visible()
     person.run("look")
     expect(person.page.get_by_text("Called Look")).to_be_visible()
     sent = probe.calls[-1]["_meta"]
     assert [key for key in sent if key.startswith("openai/")] == []
-    assert sent["io.modelcontextprotocol/clientInfo"]["name"] == "tenantry-host"
+    assert sent["io.modelcontextprotocol/clientInfo"]["name"] == name
 
 
 @pytest.mark.row("M01", "H54")

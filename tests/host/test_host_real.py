@@ -76,6 +76,20 @@ def test_a_widget_shows_an_image_and_reads_a_file_that_its_tool_made(author: Per
     author.page.screenshot(path=shots / "real-plugin.png")
 
 
+def test_a_submission_gets_a_picture_of_each_example_that_has_a_widget(dev: Served, shots: Path) -> None:
+    store, out = dev.folder.parent / "store", dev.folder.parent / "package"
+    command = [str(PLATFORM), "submit", "acme/gallery", "--store", str(store), "--page", dev.origin, "--out", str(out)]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "screenshots/1-paint.png" in json.loads(done.stdout)["files"]
+    picture = out / "screenshots" / "1-paint.png"
+    shutil.copy(picture, shots / "submission.png")
+    data = picture.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert int.from_bytes(data[16:20]) == 2 * 768  # twice the density
+    assert len(set(data)) > 50
+
+
 @pytest.mark.row("F03")
 def test_a_file_that_the_person_gives_is_read_by_the_tool(author: Person) -> None:
     composer = author.choose("measure")

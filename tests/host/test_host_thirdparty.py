@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import HERE, House
 from person import Person
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
+from scripted import Scripted
 
 MODULES = HERE / "thirdparty" / "node_modules"
 NODE = Path(sys.executable).parent / "node"
@@ -42,6 +43,22 @@ WIDGETS = [pytest.param(*w, id=w[0]) for w in IN_CI] + [
 OFFLINE = {"wiki-explorer"}
 #: What the specification's policy refuses these, in their own words: code that comes as text, a worker from a blob.
 REFUSED = {"threejs": "violates the following Content Security Policy", "pdf": "Setting up fake worker failed"}
+THREE = """<!doctype html><title>Three</title><body><pre id=place></pre><script type=module>
+import * as THREE from "https://cdn.zoo.example/three.module.min.js";
+const renderer = new THREE.WebGLRenderer({ preserveDrawingBuffer: true });
+renderer.setSize(200, 100);
+document.body.append(renderer.domElement);
+const scene = new THREE.Scene();
+scene.background = new THREE.Color(0x2050c0);
+const box = new THREE.Mesh(new THREE.BoxGeometry(), new THREE.MeshBasicMaterial({ color: 0xffd000 }));
+scene.add(box);
+const camera = new THREE.PerspectiveCamera(50, 2, 0.1, 10);
+camera.position.z = 2;
+renderer.render(scene, camera);
+const gl = renderer.getContext(), pixel = new Uint8Array(4);
+const at = (x, y) => (gl.readPixels(x, y, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel), [...pixel].slice(0, 3));
+document.getElementById("place").textContent = JSON.stringify([at(100, 50), at(2, 2)]);
+</script>"""
 PDF = b"""%PDF-1.4
 1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
@@ -114,3 +131,24 @@ def test_a_published_widget_draws_itself(
     assert console.locator("[data-level=error]").all_inner_texts() == []
     refused = person.pane("Policy").get_by_role("list", name="Refused requests").get_by_role("listitem")
     assert [text for text in refused.all_inner_texts() if "eval" not in text] == []
+
+
+@pytest.mark.row("R03")
+def test_three_js_draws_from_modules_under_a_published_policy(person: Person, probe: Scripted, shots: Path) -> None:
+    def module(route: Route) -> None:
+        path = MODULES / "three" / "build" / route.request.url.rpartition("/")[2]
+        headers = {"Access-Control-Allow-Origin": "*"}
+        route.fulfill(body=path.read_bytes(), content_type="text/javascript", headers=headers)
+
+    person.page.context.route("https://cdn.zoo.example/**", module)
+    meta = {"ui": {"csp": {"resourceDomains": ["https://cdn.zoo.example"]}}}
+    probe.widget("ui://widget/three.html", THREE, meta)
+    probe.tool("draw", _meta={"ui": {"resourceUri": "ui://widget/three.html"}})
+    person.open("probe")
+    widget = person.widget(person.run("draw"))
+    expect(widget.at("place")).to_contain_text("]]", timeout=30_000)
+    box, background = widget.read("place")
+    person.page.screenshot(path=shots / "three.png")
+    assert box == [0xFF, 0xD0, 0x00]
+    assert background == [0x20, 0x50, 0xC0]
+    expect(person.pane("Policy")).to_contain_text("Nothing was refused")

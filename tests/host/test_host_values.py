@@ -173,3 +173,17 @@ def test_a_phone_has_touch_a_safe_area_and_no_picture_in_picture(person: Person,
     }
     assert widget.globals()["safeArea"]["insets"]["top"] > 0
     assert widget.call("requestDisplayMode", {"mode": "pip"})["value"] == {"mode": "fullscreen"}
+
+
+@pytest.mark.row("O18", "H20", "H22")
+def test_a_tablet_has_touch_and_still_a_picture_in_picture(person: Person, probe: Scripted) -> None:
+    person.open("probe")
+    widget = person.widget(person.run("look")).ready()
+    person.knob("Device", "tablet")
+    expect(widget.at("globals")).to_contain_text("tablet")
+    assert widget.globals()["userAgent"] == {
+        "device": {"type": "tablet"},
+        "capabilities": {"hover": False, "touch": True},
+    }
+    assert widget.globals()["safeArea"] == {"insets": {"top": 0, "right": 0, "bottom": 0, "left": 0}}
+    assert widget.call("requestDisplayMode", {"mode": "pip"})["value"] == {"mode": "pip"}
