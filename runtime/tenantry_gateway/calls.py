@@ -140,7 +140,8 @@ def _digest(work: Work) -> str:
 
 
 def _bound(turn: Turn) -> str:
-    return f"{turn.bound} {(turn.user or {}).get('sub', '')}"
+    """Where a requestState is good: a preview's elsewhere would run its release with secrets not meant for it."""
+    return f"{turn.bound} {turn.site.preview} {(turn.user or {}).get('sub', '')}"
 
 
 async def _resume(desk: Desk, turn: Turn, work: Work) -> Work:

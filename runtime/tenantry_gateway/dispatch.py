@@ -51,7 +51,7 @@ async def post(desk: Desk, request: Request, site: Site) -> Response:
     assert isinstance(message, Message)
     if message.id is None or not message.method:
         if not message.method:
-            await pending.receive(desk, site.name, user, message)
+            await pending.receive(desk, site, user, message)
         return Response(202)
     turn = Turn(message, request, site, edition, clients.recognise(request, message, note), user)
     try:
@@ -140,7 +140,7 @@ async def _batch(
         if isinstance(message, Refusal):
             answers.append(wire.failure(message, message.id))
         elif not message.method:
-            await pending.receive(desk, site.name, user, message)
+            await pending.receive(desk, site, user, message)
         elif message.id is not None:
             client = clients.recognise(request, message, note)
             try:

@@ -4,7 +4,7 @@ Lambda can't hold a stream, so the server's question leaves in one closed event 
 request. The half-done call lies in Objects under `pending/`; the client posts its response (202) and comes back with
 GET and Last-Event-ID, which runs the call again with the answers, on the release where it began, and returns the
 result. A result is kept too: a client that lost it may ask again. The id is a 128-bit capability; a signed-in user's
-call is that user's alone.
+call is that user's alone, and a preview's is that preview's: elsewhere its release would get secrets not meant for it.
 
 What the code told before it asked (progress, log messages) it tells again when it runs again; the client gets it once.
 A kit tool ends when the client refuses a question; a guest gets the client's error and decides for itself.
@@ -29,6 +29,7 @@ from tenantry_gateway import notices
 from tenantry_gateway.clients import Client
 from tenantry_gateway.results import finish
 from tenantry_gateway.revisions import HANDSHAKE
+from tenantry_gateway.route import Site
 from tenantry_gateway.turn import Desk, Reply, Turn, User
 from tenantry_gateway.wire import INTERNAL_ERROR, Message, Refusal, dump, failure, success
 from tenantry_gateway.work import Done, Work, failed, missing, run
@@ -56,6 +57,7 @@ async def open_call(desk: Desk, turn: Turn, work: Work, done: Done, before: list
             "locale": work.client.locale,
         },
         "user": (work.user or {}).get("sub"),
+        "preview": turn.site.preview,
         "answers": dict(work.answers),
         "round": 0,
         "asked": {},
@@ -79,14 +81,14 @@ def _ask(pid: str, record: dict[str, Any], done: Done) -> list[bytes]:
     ]
 
 
-async def receive(desk: Desk, name: Name, user: User | None, message: Message) -> None:
+async def receive(desk: Desk, site: Site, user: User | None, message: Message) -> None:
     """Keep the client's response to a question. What belongs to no pending call is dropped, as responses are.
 
     Raises: Conflict, when too many others write to it; StorageDown."""
     pid, _, _ = str(message.id).partition(".")
 
     def read(stored: Stored | None) -> dict[str, Any]:
-        record = _record(stored, user)
+        record = _record(stored, site, user)
         if record is None or str(message.id) not in record["asked"]:
             raise _Dropped
         return record
@@ -98,7 +100,7 @@ async def receive(desk: Desk, name: Name, user: User | None, message: Message) -
 
     if _is_id(pid):
         with suppress(_Dropped):
-            await move(desk.objects, _key(name, pid), read=read, decide=decide, write=dump, what="The call")
+            await move(desk.objects, _key(site.name, pid), read=read, decide=decide, write=dump, what="The call")
 
 
 class _Dropped(Exception):
@@ -128,7 +130,7 @@ async def resume(desk: Desk, turn: Turn, last_event_id: str) -> Reply | None:
     Raises: Refusal, with the id of the call."""
     pid, _, _ = last_event_id.partition(".")
     name = turn.site.name
-    found = await _load(desk, name, pid, turn.user)
+    found = await _load(desk, turn.site, pid, turn.user)
     if found is None:
         return None
     record, version = found
@@ -201,18 +203,19 @@ def _short(message: bytes) -> str:
     return hashlib.sha256(message).hexdigest()[:16]
 
 
-async def _load(desk: Desk, name: Name, pid: str, user: User | None) -> tuple[dict[str, Any], str] | None:
-    stored = await desk.objects.get(_key(name, pid)) if _is_id(pid) else None
-    record = _record(stored, user)
+async def _load(desk: Desk, site: Site, pid: str, user: User | None) -> tuple[dict[str, Any], str] | None:
+    stored = await desk.objects.get(_key(site.name, pid)) if _is_id(pid) else None
+    record = _record(stored, site, user)
     return (record, stored.version) if stored is not None and record is not None else None
 
 
-def _record(stored: Stored | None, user: User | None) -> dict[str, Any] | None:
-    """A call that waits, for who made it; None when it waited too long."""
+def _record(stored: Stored | None, site: Site, user: User | None) -> dict[str, Any] | None:
+    """A call that waits, for who made it and where it was made; None when it waited too long."""
     record: dict[str, Any] | None = json.loads(stored.data) if stored is not None else None
-    if record is None or time.time() - record["created"] > WAIT_SECONDS or record["user"] != (user or {}).get("sub"):
+    if record is None or time.time() - record["created"] > WAIT_SECONDS:
         return None
-    return record
+    own = record["user"] == (user or {}).get("sub") and record.get("preview", "") == site.preview
+    return record if own else None
 
 
 def _is_id(pid: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
-from attacks.village import MALLORY_KEY, MALLORY_TOML, VAULT_KEY, VAULT_TOML, Village
+from attacks.village import CAPABLE, MALLORY_KEY, MALLORY_TOML, MODERN, VAULT_KEY, VAULT_TOML, Village
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -108,6 +109,71 @@ async def test_a_preview_gets_no_secret_unless_its_owner_said_so(village: Villag
         answer = await http.post(url, json=body)
     assert answer.json()["result"].get("isError") is not True, answer.text
     assert VAULT_KEY not in answer.text
+
+
+ASKS_AND_LEAKS = '''
+import os
+from pydantic import BaseModel
+from tenantry import Context, Plugin
+plugin = Plugin()
+
+class Sure(BaseModel):
+    sure: bool
+
+@plugin.tool(read_only=True, destructive=False, open_world=False)
+def leak(ctx: Context) -> str:
+    """Use this to leak."""
+    ctx.elicit("Sure?", Sure)
+    return "went on " + str(dict(os.environ)) + str(ctx.secrets)
+'''
+LEAK = {"name": "leak", "arguments": {}}
+YES = {"action": "accept", "content": {"sure": True}}
+
+
+@pytest.mark.attack("secret-preview-resumed")
+async def test_a_call_of_a_preview_goes_on_at_that_preview_alone(village: Village) -> None:
+    data = village.bundle(VAULT_TOML + "\n# asks\n", ASKS_AND_LEAKS)
+    ended = await village.publish("bank", "vault", data, preview_days=1)
+    assert ended["state"] == "done", ended["error"]
+    preview, plugin = f"/v/{ended['digest'][:12]}/mcp", "/mcp"
+    meta = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": CAPABLE}
+    new = {"mcp-protocol-version": MODERN, "mcp-method": "tools/call", "mcp-name": "leak"}
+    old = {"accept": "application/json, text/event-stream"}
+    async with village.http("vault-bank.plugins.example.com") as http:
+
+        async def call(path: str, **more: object) -> httpx.Response:
+            body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {**LEAK, "_meta": meta, **more}}
+            return await http.post(path, json=body, headers=new)
+
+        asked = (await call(preview)).json()["result"]
+        (key,) = asked["inputRequests"]
+        answered = {"inputResponses": {key: YES}, "requestState": asked["requestState"]}
+        elsewhere = await call(plugin, **answered)
+        assert elsewhere.json()["error"]["code"] == -32602
+        assert "went on" in (await call(preview, **answered)).text
+        assert VAULT_KEY not in elsewhere.text + (await call(preview, **answered)).text
+
+        greeting = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": CAPABLE,
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": greeting}
+        old["mcp-session-id"] = (await http.post(preview, json=hello, headers=old)).headers["mcp-session-id"]
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": LEAK}
+        waits = (await http.post(preview, json=body, headers=old)).text
+        event = waits.partition("id: ")[2].partition("\n")[0].strip()
+        question = f"{event}.0"
+        assert question in waits
+        answer = {"jsonrpc": "2.0", "id": question, "result": YES}
+        for path in (plugin, preview):  # an answer given at the plugin's address is for nobody
+            await http.post(path, json=answer, headers=old)
+            stolen = await http.get(plugin, headers={**old, "last-event-id": event})
+            assert VAULT_KEY not in stolen.text
+            assert "went on" not in stolen.text
+        own = await http.get(preview, headers={**old, "last-event-id": event})
+        assert "went on" in own.text
+        assert VAULT_KEY not in own.text
 
 
 @pytest.mark.attack("secret-reserved")
