@@ -13,6 +13,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -137,16 +138,17 @@ class ProcessRunner:
             await self._objects.put_once(slots[slot]["key"], data, Kind())
 
         room = {name: int(slot["max_bytes"]) for name, slot in slots.items()}
-        seconds = None if self._debug else release.timeout
+        left = None if self._debug else release.timeout
         while True:
             worker = await self._pool.take(known.key, lambda: self._start(release, known.key), self._patience)
-            usable, fresh = False, worker.seq == 0
+            usable, fresh, begun = False, worker.seq == 0, time.monotonic()
             try:
-                reply = await worker.ask(encoded, seconds, room, store)
+                reply = await worker.ask(encoded, left, room, store)
                 usable = self._debug or not worker.strays()
                 return reply
             except Unheard as error:  # killed while it was idle: the next one may have the call
-                if fresh:
+                left = None if left is None else left - (time.monotonic() - begun)
+                if fresh or (left is not None and left <= 0):
                     raise error.failure from error
             finally:
                 self._pool.give_back(worker, usable=usable)

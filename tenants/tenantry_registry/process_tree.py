@@ -1,7 +1,8 @@
 """The processes that a worker has started, as /proc tells them (proc(5)); none where there is no /proc.
 
 What a worker says of itself counts for nothing, so this is asked after every call: `running` costs a few reads where
-nothing is left, which is nearly always.
+nothing is left, which is nearly always. Each thread costs a read, and whoever asks serves others too: so threads are
+counted first (that costs one look for all of a process's), and of a crowd nothing is read.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 ENOUGH = 64  # bytes: more than the one number that may be there
+THREADS = 1_024  # of all processes of a call together: what a Lambda function may have (AWS: Lambda quotas)
 LINKS = 2  # of a folder of threads, beside one for each thread
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
@@ -41,9 +43,29 @@ class Tree:
             yield pid
             yield from descendants(pid)
 
+    def crowded(self, processes: int) -> bool:
+        """Whether it has started more than so many processes, or has more than THREADS threads with them."""
+        left = [self._root]
+        started = 0
+        if self._namespaced:
+            left = [pid for init in children(self._root) for pid in children(init)]
+            started = len(left) - 1
+        threads = 0
+        while left and started <= processes:
+            pid = left.pop()
+            threads += count(pid)
+            if threads > THREADS:
+                return True
+            below = children(pid)
+            started += len(below)
+            left += below
+        return started > processes
+
     def running(self) -> bool:
-        """Whether anything of it is still running."""
-        return not self._childless() and any(state(pid) != "Z" for pid in self.below())
+        """Whether anything of it is still running, or it has become too large to tell."""
+        if self._childless():
+            return False
+        return self.crowded(THREADS) or any(state(pid) != "Z" for pid in self.below())
 
     def close(self) -> None:
         """Let go of /proc."""
@@ -76,7 +98,10 @@ class Threads:
 
     def as_expected(self) -> bool:
         """Ask again. As many threads as there were, each of them still there, are the same threads."""
-        if os.fstat(self._folder).st_nlink != LINKS + len(self._known):
+        links = os.fstat(self._folder).st_nlink
+        if links > LINKS + THREADS:
+            return False
+        if links != LINKS + len(self._known):
             self._known = os.listdir(self._folder)
         said = b""
         for thread in self._known:
@@ -109,6 +134,13 @@ def children(pid: int) -> list[int]:
             with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb", buffering=0) as file:
                 found += file.read()
     return [*map(int, found.split())]
+
+
+def count(pid: int) -> int:
+    """The threads of a process."""
+    with suppress(OSError):
+        return os.stat(f"/proc/{pid}/task").st_nlink - LINKS
+    return 0  # it has ended
 
 
 def state(pid: int) -> str:

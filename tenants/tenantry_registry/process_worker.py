@@ -18,10 +18,9 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import IO, Any, Final, Literal
 
-from tenantry_registry.process_tree import Tree
+from tenantry_registry.process_tree import THREADS, Tree, children
 from tenantry_registry.runner_wire import REPLY_BYTES, decode
 from tenantry_registry.runners import SandboxError
 
@@ -175,7 +174,7 @@ class Worker:
             if self.ended == "crowded":
                 raise self._last_words(
                     "sandbox.crashed",
-                    f"The tool started more than {PROCESSES} processes and was stopped.",
+                    f"The tool started more than {PROCESSES} processes or {THREADS:,} threads and was stopped.",
                     "Start fewer at a time.",
                 ) from error
             crashed = self._last_words(
@@ -204,8 +203,8 @@ class Worker:
         return self.tree.running()
 
     def is_crowded(self) -> bool:
-        """Whether it has started more processes than a call may have."""
-        return len([*islice(self.tree.below(), PROCESSES + 1)]) > PROCESSES
+        """Whether it has more processes or threads than a call may have."""
+        return self.tree.crowded(PROCESSES)
 
     def trace(self) -> None:
         """Let it write where it is."""
@@ -244,16 +243,26 @@ class Worker:
         return SandboxError(code, message, hint, stdout=self.said(0), stderr=self.said(1))
 
     def _slay(self) -> None:
-        below = [*self.tree.below()] if self.process.returncode is None else []
+        """Kill what there is. Once the process has ended, its number is anybody's: a worker's that another tenant has
+        started since, perhaps."""
+        if self.process.returncode is not None:
+            return
+        # A namespace ends with its first process, whatever is in it.
+        below = children(self.process.pid) if self.launch.namespaced else [*self.tree.below()]
         for pid in (self.process.pid, *below):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        if not self.launch.debug:
+        self._slay_group()
+
+    def _slay_group(self) -> None:
+        if not self.launch.debug and not self.launch.namespaced:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.process.pid, signal.SIGKILL)
 
     def _gone(self, watch: asyncio.Task[int]) -> None:
-        """The process has ended; a child of it may still hold the socket, so that no end of file would come."""
+        """The process has ended just now. A child of it may still hold the socket, so that no end of file would come;
+        the others of its group end with it."""
+        self._slay_group()
         self._hang_up()
 
     def _hang_up(self) -> None:

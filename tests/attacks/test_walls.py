@@ -274,6 +274,21 @@ async def test_threads_run_out_for_the_attacker_alone(village: Village) -> None:
     await serves_on(village)
 
 
+@pytest.mark.attack("thread-crowd")
+@behind_walls
+async def test_a_crowd_of_threads_in_a_crowd_of_processes_keeps_nobody_busy(village: Village) -> None:
+    """That no more of it is looked at than it takes to know is tests/sandbox/test_killed_workers.py's."""
+    family = "for _ in range(40):\n    if not os.fork():\n        break\n"
+    small = "threading.stack_size(32768)\n"  # so that ten thousand fit into an address space
+    many = "for _ in range(4000):\n    threading.Thread(target=time.sleep, args=(9,)).start()\ntime.sleep(9)"
+    burst = asyncio.ensure_future(village.attack(family + small + many))
+    assert (await village.call("vault-bank", "recall"))["content"]
+    # The first is how it ends, unless the machine is so slow or so full that it never becomes a crowd.
+    ends = ("sandbox.crashed", "sandbox.timeout", "can't start new thread", "Resource temporarily unavailable")
+    assert (await burst).rstrip().endswith(ends)
+    await serves_on(village)
+
+
 @pytest.mark.attack("never-ends")
 @behind_walls
 async def test_a_call_that_never_ends_is_ended(village: Village) -> None:

@@ -6,7 +6,8 @@ import asyncio
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,11 @@ from tenantry_registry.runners import Call, SandboxError
 
 # Says which process it ran in, and notes every run in a file; "end" ends the process after that.
 NOTED = """
-import os, signal
+import os, signal, time
 def note(call, session):
     with open(call["params"]["file"], "a") as file:
         file.write("ran\\n")
+    time.sleep(call["params"]["seconds"])
     if call["params"]["end"]:
         os.kill(os.getpid(), signal.SIGKILL)
     return {"result": {"pid": os.getpid()}}
@@ -35,8 +37,8 @@ class Notes:
     def __init__(self, runner: ProcessRunner, release: Any, file: Path) -> None:
         self._runner, self._release, self._file = runner, release, file
 
-    async def call(self, end: bool = False) -> dict[str, Any]:
-        params = {"name": "note", "file": str(self._file), "end": end}
+    async def call(self, end: bool = False, seconds: float = 0.0) -> dict[str, Any]:
+        params = {"name": "note", "file": str(self._file), "end": end, "seconds": seconds}
         return await self._runner.call(self._release, Call("tools/call", params))
 
     @property
@@ -47,6 +49,29 @@ class Notes:
 @pytest.fixture
 async def notes(make_runner: Callable[..., ProcessRunner], publish, tmp_path: Path) -> Notes:
     return Notes(make_runner(), await publish(NOTED), tmp_path / "notes")
+
+
+AUDITED: list[tuple[str, Any]] = []
+LISTENING: list[bool] = []  # an audit hook stays for good; this one is quiet but in the tests that listen
+
+
+def hook(event: str, arguments: Any) -> None:
+    if LISTENING and event in ("open", "os.kill", "os.killpg"):
+        AUDITED.append((event, arguments))
+
+
+@pytest.fixture(scope="module")
+def hooked() -> None:
+    sys.addaudithook(hook)
+
+
+@pytest.fixture
+def heard(hooked: None) -> Iterator[list[tuple[str, Any]]]:
+    """What this process opens and whom it signals."""
+    AUDITED.clear()
+    LISTENING.append(True)
+    yield AUDITED
+    LISTENING.clear()
 
 
 async def ended(pid: int) -> None:
@@ -129,3 +154,45 @@ def test_a_process_that_has_ended_has_nothing_running() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
     assert not Tree(process.pid, namespaced=False).running()
+
+
+def test_of_a_crowd_of_threads_no_more_is_read_than_it_takes_to_know(heard: list[tuple[str, Any]]) -> None:
+    """Each takes a read of the platform's one loop, ten times a second."""
+    many = "import threading, time\nthreading.stack_size(65536)\nfor _ in range(1100):\n    "
+    many += "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint(1, flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", many], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        tree = Tree(process.pid, namespaced=False)
+        heard.clear()
+        assert tree.crowded(64)
+        assert tree.running(), "whether it left anything running can't be told either"
+        tree.close()
+        assert len([event for event, _ in heard if event == "open"]) < 10
+        process.communicate(b"\n")
+
+
+async def test_a_worker_that_has_ended_gets_no_signal_that_would_reach_whoever_has_its_number_now(
+    notes: Notes, heard: list[tuple[str, Any]]
+) -> None:
+    pid = (await notes.call())["result"]["pid"]
+    os.kill(pid, signal.SIGKILL)
+    await ended(pid)
+    heard.clear()
+    await notes.call()  # finds it dead, and clears up after it
+    await asyncio.sleep(SOON)
+    assert [event for event in heard if event[0] in ("os.kill", "os.killpg") and event[1][0] == pid] == []
+
+
+async def test_a_call_that_is_given_to_another_worker_has_no_more_time_for_that(
+    make_runner: Callable[..., ProcessRunner], publish, tmp_path: Path
+) -> None:
+    notes = Notes(make_runner(), await publish(NOTED, timeout=1.5), tmp_path / "notes")
+    pid = (await notes.call())["result"]["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    call = asyncio.ensure_future(notes.call(seconds=1.4))
+    await asyncio.sleep(1.0)
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(SandboxError) as late:
+        await call
+    assert late.value.code == "sandbox.timeout"
