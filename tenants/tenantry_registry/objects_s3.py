@@ -4,12 +4,19 @@ Conditions do the work: `put_once` is If-None-Match, `swap` is If-Match. obstore
 that is sent twice must know that its first copy may have arrived: after an unclear answer a refused condition is
 settled by reading back. A 409 (two conditional writes at once) is tried again. A missing key is a 403 where the role
 may not list the bucket, and means missing. Every request has a bounded time; what fails is StorageDown, saying what.
+
+obstore's threads hand an answer over by waking the event loop, and are in Python's hands for a moment after that. A
+program that ends at that moment is aborted (Python before 3.14 ends such a thread, which Rust does not bear), so
+`settle` lets them go first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import random
+import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta
@@ -35,6 +42,7 @@ PATIENCE = 4.0  # seconds for one request without its body
 BUDGET = 10.0  # seconds after which no further attempt begins: well inside the API's 29 s
 BYTES_PER_SECOND = 1_000_000  # slower than this, a body counts as stuck
 FINAL = frozenset({"status 400", "status 401", "status 403", "status 404"})  # no attempt will change these
+SETTLE_SECONDS = 1.0  # for obstore's threads to leave Python, which takes microseconds, when the program ends
 XML = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
 T = TypeVar("T")
@@ -247,6 +255,16 @@ class S3Objects:
 
     def _path(self, key: str) -> str:
         return self._prefix + check_key(key)
+
+
+@atexit.register
+def settle(seconds: float = SETTLE_SECONDS) -> None:
+    """Wait, at most so long, until no thread that Python did not start itself is in the middle of Python."""
+    end = time.monotonic() + seconds
+    while sys._current_frames().keys() - {thread.ident for thread in threading.enumerate()}:
+        if time.monotonic() > end:
+            return
+        time.sleep(0.001)
 
 
 class _Again(Exception):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import socket
+import subprocess
+import sys
 import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +17,7 @@ import pytest
 from tenantry_registry.credentials import fixed
 from tenantry_registry.errors import Conflict, StorageDown
 from tenantry_registry.objects import ANY, JSON, Download, Kind, Upload
-from tenantry_registry.objects_s3 import ATTEMPTS, S3Objects
+from tenantry_registry.objects_s3 import ATTEMPTS, S3Objects, settle
 from tenantry_registry.sigv4 import Credentials
 
 
@@ -238,3 +242,39 @@ async def test_a_signed_upload_and_a_signed_download_work_against_a_server(moto:
     stored = await objects.get("files/ü 1.csv")
     assert stored is not None
     assert stored.kind.content_type == "text/csv"
+
+
+# -- the end of a program ---------------------------------------------------------------------------------------
+
+
+def foreign(then: Callable[[], object]) -> None:
+    """Let a thread that Python knows nothing of, as obstore's are, be in the middle of Python."""
+    begun = threading.Event()
+
+    def run() -> None:
+        begun.set()
+        then()
+
+    _thread.start_new_thread(run, ())
+    begun.wait()
+
+
+def test_obstores_threads_leave_python_before_it_ends_but_are_not_waited_for_for_long() -> None:
+    left: list[bool] = []
+    foreign(lambda: (time.sleep(0.05), left.append(True)))
+    settle()
+    assert left == [True]
+    over = threading.Event()
+    foreign(over.wait)
+    settle(0.01)
+    assert not over.is_set()
+    over.set()
+
+
+def test_every_program_that_uses_the_store_waits_so() -> None:
+    program = (
+        "import _thread, time, tenantry_registry.objects_s3\n"
+        "_thread.start_new_thread(lambda: (time.sleep(0.2), print('left', flush=True)), ())\n"
+        "time.sleep(0.05)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"left\n"
