@@ -175,7 +175,7 @@ def proxy(moto: str) -> Iterator[Proxy]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     state = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield state
     state.over.set()
@@ -197,26 +197,29 @@ def dynamo() -> Iterator[str]:
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
     server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app), threaded=False)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    # A daemon: whatever fails here, the run ends and says so, and does not wait for a server that nobody stops.
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     endpoint = f"http://127.0.0.1:{server.server_port}"
     client = boto3.client("dynamodb", endpoint_url=endpoint)
-    for table in ("limits", "usage"):
-        client.create_table(
-            TableName=table,
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
-            BillingMode="PAY_PER_REQUEST",
-        )
-    yield endpoint
-    for table in ("limits", "usage"):  # moto's are the whole process's
-        client.delete_table(TableName=table)
-    client.close()
-    server.shutdown()
-    server.server_close()
-    thread.join()
-    for name, value in before.items():
-        os.environ.pop(name) if value is None else os.environ.update({name: value})
+    try:
+        for table in ("limits", "usage"):
+            client.create_table(
+                TableName=table,
+                KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+                AttributeDefinitions=[{"AttributeName": part, "AttributeType": "S"} for part in ("pk", "sk")],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        yield endpoint
+        for table in ("limits", "usage"):  # moto's are the whole process's
+            client.delete_table(TableName=table)
+    finally:
+        client.close()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 @pytest.fixture

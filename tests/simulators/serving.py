@@ -64,6 +64,7 @@ def listening(app: Any, port: int, closing: Closing | None = None) -> Iterator[N
     thread.start()
     try:
         while not server.started:
+            assert thread.is_alive(), "it did not start: is somebody else at its port?"
             time.sleep(0.005)
         yield
     finally:
