@@ -29,7 +29,13 @@ class Rate:
     def room(self, now: int, amount: float) -> int:
         """The latest moment that `amount` may still be taken at; one is always allowed, and nothing larger than what
         the burst holds ever is."""
-        return now + max(round(self.burst * MICRO), self.cost(1)) - self.cost(amount)
+        return now + self.depth - self.cost(amount)
+
+    @property
+    def depth(self) -> int:
+        """Microseconds from empty to full. A bucket that seems to need more was filled before a clock was set back, or
+        before its rate was changed."""
+        return max(round(self.burst * MICRO), self.cost(1))
 
 
 @dataclass(frozen=True, slots=True)

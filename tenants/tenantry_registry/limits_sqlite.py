@@ -27,7 +27,7 @@ class SqliteLimiter:
     async def take(self, key: str, rate: Rate, amount: float = 1.0) -> float:
         def work(database: sqlite3.Connection) -> float:
             now = self.moment(database)
-            full, room = self.full(database, key, now), rate.room(now, amount)
+            full, room = self.full(database, key, rate, now), rate.room(now, amount)
             if full > room:
                 return (full - room) / MICRO
             self.fill(database, key, full + rate.cost(amount))
@@ -47,10 +47,11 @@ class SqliteLimiter:
             self._swept = now
         return now
 
-    def full(self, database: sqlite3.Connection, key: str, now: int) -> int:
-        """When the bucket will be full: now, at the earliest."""
+    def full(self, database: sqlite3.Connection, key: str, rate: Rate, now: int) -> int:
+        """When the bucket will be full: now, at the earliest, and never later than an empty one would be. A machine's
+        clock may be wrong for a while after it was started."""
         row = database.execute("SELECT full FROM bucket WHERE key = ?", (key,)).fetchone()
-        return max(now, row[0] if row else 0)
+        return min(max(now, row[0] if row else 0), now + rate.depth)
 
     def fill(self, database: sqlite3.Connection, key: str, full: int) -> None:
         database.execute("REPLACE INTO bucket VALUES (?, ?)", (key, full))

@@ -26,7 +26,7 @@ class SqliteTurnstile:
             now = self._limiter.moment(database)
             full, waits = {}, {}
             for bucket, rate in entry.rates.items():
-                full[bucket] = self._limiter.full(database, f"{key}/{bucket}", now)
+                full[bucket] = self._limiter.full(database, f"{key}/{bucket}", rate, now)
                 waits[bucket] = (full[bucket] - rate.room(now, 1)) / MICRO
             bucket = max(waits, key=waits.__getitem__)
             if waits[bucket] > 0:

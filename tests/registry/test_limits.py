@@ -150,6 +150,22 @@ async def test_items_say_when_they_may_be_forgotten(tables: Any, clock: Clock, k
     assert int(item["Item"]["expires"]["N"]) == round(clock.now) + 11 + KEEP_SECONDS
 
 
+async def test_a_clock_that_is_set_back_or_a_burst_that_becomes_shorter_locks_nobody_out(
+    tmp_path: Path, clock: Clock
+) -> None:
+    limiter = SqliteLimiter(tmp_path / "limits.db", now=clock)
+    rate, shorter = Rate(per_minute=60, burst=10), Rate(per_minute=60, burst=2)
+    clock.now += 10 * 365 * 86_400  # a machine that was started with a wrong date
+    while not await limiter.take("x", rate):
+        pass
+    clock.now -= 10 * 365 * 86_400
+    assert 0 < await limiter.take("x", rate) <= 1
+    clock.now += 1
+    assert await limiter.take("x", rate) == 0
+    assert 0 < await limiter.take("x", shorter) <= 1
+    limiter.close()
+
+
 async def test_a_database_that_is_none_is_said(tmp_path: Path, clock: Clock) -> None:
     (tmp_path / "junk.db").write_bytes(b"this is no database" * 100)
     for path in (tmp_path / "junk.db", tmp_path / "junk.db" / "below"):
