@@ -169,7 +169,10 @@ async def test_on_this_machine_the_port_of_an_address_is_free() -> None:
         answer = await http.post(f"{ISSUER}/register", json={"redirect_uris": ["http://127.0.0.1/back"]})
         asked = wish(answer.json()["client_id"], redirect_uri="http://127.0.0.1:40123/back")
         assert (await http.get(f"{ISSUER}/authorize", params=asked)).status_code == 200
-        for other in ("http://127.0.0.1:40123/other", "http://localhost.evil.example/back"):
+        for other in (
+            *("http://127.0.0.1:40123/other", "http://localhost.evil.example/back"),
+            *("http://evil.example\\@127.0.0.1/back", "http://evil.example@127.0.0.1/back", "http://127.0.0.1\t/back"),
+        ):
             stopped = await http.get(f"{ISSUER}/authorize", params={**asked, "redirect_uri": other})
             assert stopped.status_code == 400
 
@@ -179,6 +182,23 @@ async def test_a_registration_that_is_none_is_refused() -> None:
         for body in (b"no json", b"[]", b"{}"):
             refused = await http.post(f"{ISSUER}/register", content=body)
             assert (refused.status_code, refused.json()["error"]) == (400, "invalid_request")
+
+
+async def test_what_is_no_address_is_refused_wherever_one_belongs() -> None:
+    async with client() as http:
+        refused = await http.post(f"{ISSUER}/register", json={"redirect_uris": [1]})
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_redirect_uri")
+        asked = await signed_up(http)
+        for change in ({"client_id": "http://["}, {"redirect_uri": "http://["}, {"redirect_uri": "\\"}):
+            stopped = await http.get(f"{ISSUER}/authorize", params=asked | change)
+            assert stopped.status_code == 400
+            assert "is none" in stopped.text
+        for form, error in (
+            ({"client_id": "http://["}, "invalid_client"),
+            ({"grant_type": "urn:tenantry:person", "person": "ada", "resource": "http://["}, "invalid_request"),
+        ):
+            refused = await http.post(f"{ISSUER}/token", data=form)
+            assert (refused.status_code, refused.json()["error"]) == (400, error)
 
 
 async def test_no_other_web_site_signs_people_in() -> None:

@@ -30,6 +30,7 @@ from tenantry_cli.host.people import Person, person
 from tenantry_cli.sign_in import PERSON
 
 SOMEBODY_ELSE = "new"  # of the consent page's choice of people
+NO_ADDRESS = "What it calls an address is none."
 DOCUMENT = "It must be JSON with its own address as client_id, and a list of redirect_uris."
 
 
@@ -95,6 +96,9 @@ class Authorization:
             data = await request.json()
         except ValueError:
             data = None
+        uris = data.get("redirect_uris") if isinstance(data, dict) else None
+        if isinstance(uris, list) and not all(isinstance(uri, str) for uri in uris):  # authlib takes them for text
+            return JSONResponse({"error": "invalid_redirect_uri"}, 400, headers=CORS)
         response: Response = self._server(request).create_endpoint_response("client_registration", Body(request, data))
         return response
 
@@ -104,7 +108,10 @@ class Authorization:
         server, form = self._server(request), texts(await request.form())
         if form.get("grant_type") == PERSON and foreign(request):
             return PlainTextResponse("No other web site signs people in here.\n", 403)
-        await self._meet(server, form.get("client_id", ""), anew=False)
+        try:
+            await self._meet(server, form.get("client_id", ""), anew=False)
+        except PlatformError:
+            return JSONResponse({"error": "invalid_client"}, 400, headers=CORS)
         ledger = self._ledger
         grant = ledger.codes.get(form.get("code", "")) or ledger.refreshable.get(form.get("refresh_token", ""))
         if grant:
@@ -112,7 +119,10 @@ class Authorization:
         asked = form.get("resource")
         if grant and asked and asked != grant.resource:
             return JSONResponse({"error": "invalid_target"}, 400, headers=CORS)
-        response: Response = server.create_token_response(Form(request, form))
+        try:
+            response: Response = server.create_token_response(Form(request, form))
+        except ValueError:
+            return JSONResponse({"error": "invalid_request"}, 400, headers=CORS)
         return response
 
     async def authorize(self, request: Request) -> Response:
@@ -130,6 +140,8 @@ class Authorization:
                 failed: Response = server.handle_error_response(asked, error)
                 return self._with_issuer(failed, server)
             return self._stopped(error.description or error.error)
+        except ValueError:  # of urllib, and of authlib, which repeats what it was given in its own errors
+            return self._stopped(NO_ADDRESS)
         if request.method == "GET":
             return self._choose(grant.client, asked, request)
         answer = await request.form()
@@ -181,7 +193,10 @@ class Authorization:
     async def _meet(self, server: Server, client_id: str, *, anew: bool) -> None:
         """Read the metadata document of a client whose id is its address (SEP-991). Raises: PlatformError
         `oauth.client`."""
-        parts = urlsplit(client_id)
+        try:
+            parts = urlsplit(client_id)
+        except ValueError:
+            raise unusable(client_id, NO_ADDRESS) from None
         if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
             return
         if not anew and client_id in server.documented:

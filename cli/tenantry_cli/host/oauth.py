@@ -8,6 +8,7 @@ own: for a person, without a browser (`PersonGrant`), which tests and `platform 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import time
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ from tenantry_cli.sign_in import PERSON
 CODE_SECONDS = 120  # RFC 6749, section 4.1.2: short-lived
 TOKEN_SECONDS = 600  # short enough that refreshing happens while an author watches
 DEAD_SECONDS = 60  # how long ago an expired token expired: more than two clocks may differ by
+ODD = re.compile(r"[\\@\x00-\x20]")  # in an address: what two readers of it may read differently
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 CORS = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Headers": "*"}
 
@@ -49,7 +51,7 @@ class Client(ClientMixin):
     def __init__(self, id: str, metadata: Mapping[str, Any]) -> None:
         self.id = id
         self.name: str = str(metadata.get("client_name") or "A client")
-        self.redirect_uris: list[str] = list(metadata.get("redirect_uris") or [])
+        self.redirect_uris = [uri for uri in metadata.get("redirect_uris") or () if isinstance(uri, str)]
 
     def get_client_id(self) -> str:
         return self.id
@@ -77,7 +79,10 @@ class Client(ClientMixin):
 
 
 def portless(uri: str) -> str:
-    """A loopback address without its port; "" for any other."""
+    """A loopback address without its port; "" for any other, and for one that a browser may take to be another: what
+    looks like a user's name here may be a host's there, when a backslash stands before the @."""
+    if ODD.search(uri):
+        return ""
     parts = urlsplit(uri)
     return parts._replace(netloc=parts.hostname).geturl() if parts.hostname in LOOPBACK else ""
 
