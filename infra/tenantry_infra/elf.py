@@ -27,7 +27,7 @@ def cut(data: bytes) -> bytes:
     """The library without what lies behind its segments; `data` itself where that is nothing, or not understood."""
     try:
         end = _end(data)
-    except struct.error:  # a table that reaches beyond the file
+    except (struct.error, OverflowError):  # a table that reaches beyond the file, or beyond all files
         return data
     if end is None or end >= len(data):
         return data

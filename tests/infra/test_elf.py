@@ -179,3 +179,11 @@ def test_a_file_that_ends_before_its_tables_is_left_whole() -> None:
     whole = library("_cffi_backend").read_bytes()
     for length in (5, 30, 100, len(whole) - 100):
         assert elf.cut(whole[:length]) == whole[:length]
+
+
+@pytest.mark.parametrize("field", [32, 40], ids=["segments", "sections"])
+@pytest.mark.parametrize("place", [2**63 - 1, 2**63, 2**64 - 1])
+def test_a_table_beyond_all_files_is_no_table(field: int, place: int) -> None:
+    whole = bytearray(library("_cffi_backend").read_bytes())
+    struct.pack_into("<Q", whole, field, place)
+    assert elf.cut(bytes(whole)) == bytes(whole)
