@@ -152,3 +152,14 @@ def test_an_unknown_key_suggests_the_one_that_was_meant(
     refused = platform("check", "telling").err
     assert "do you mean egress?" in refused
     assert "platform init FOLDER" in refused
+
+
+def test_an_example_that_makes_a_file_is_no_warning(platform: Callable[..., Any], write: Callable[..., Path]) -> None:
+    head = "from tenantry import Context"
+    body = 'return ctx.files.save("a.txt", name.encode(), "text/plain").download_url'
+    folder = write(head, body)
+    source = folder / "server.py"
+    source.write_text(source.read_text().replace('tell(name: str = "you")', 'tell(ctx: Context, name: str = "you")'))
+    done = platform("check", "telling")
+    assert done.code == 0, done.out
+    assert "0 errors, 0 warnings" in done.out

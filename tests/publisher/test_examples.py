@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tenantry_publisher.examples import run_examples, with_examples
 from tenantry_publisher.publish import examine
+from tenantry_registry.runners import Call, Release
 
 OUT = {"type": "object", "properties": {"n": {"type": "integer"}}}
 TOML = 'name = "zoo"\nentrypoint = "server:plugin"\n[env]\nA = "1"\n' + "".join(
     f'[[examples]]\nprompt = "x"\ntool = "{tool}"\n' for tool in ("animals", "deletes")
 )
+EXAMPLE = '[[examples]]\nprompt = "x"\ntool = "animals"\n'
 
 
 @pytest.mark.row("S01", "T01", "O02")
@@ -69,3 +72,31 @@ async def test_checking_calls_the_examples_unless_the_plugin_is_broken_already(
             examples=True,
         )
         assert sorted(finding.code for finding in examined.report.findings) == codes
+
+
+@pytest.mark.parametrize(
+    ("uses", "reply", "codes"),
+    [
+        (True, {"result": {"structuredContent": {"n": 1}}}, []),
+        (True, {"overflow": {"id": "file_0", "size": 7_000_000}}, ["result.large"]),
+        (False, {"result": {"structuredContent": {"n": 1}}}, []),
+    ],
+)
+async def test_an_example_may_make_as_many_files_as_a_call(
+    workshop: Any, make: SimpleNamespace, uses: bool, reply: dict[str, Any], codes: list[str]
+) -> None:
+    tool = make.tool(outputSchema=OUT)
+    published = await workshop.publish(make.description(tool), {"plugin.toml": TOML.partition("[[")[0] + EXAMPLE})
+    seen: list[Call] = []
+
+    class Runner:
+        async def call(self, release: Release, call: Call) -> dict[str, Any]:
+            seen.append(call)
+            return reply
+
+    manifest = replace(published.manifest, uses_files=uses)
+    found = await run_examples(runner=Runner(), manifest=manifest, secrets={}, env={})  # type: ignore[arg-type]
+    assert [finding.code for finding in found] == codes
+    [call] = seen
+    assert len({slot["key"] for slot in call.uploads}) == (8 if uses else 0)
+    assert all(slot["key"].startswith("pending/acme/zoo/uploads/file_") for slot in call.uploads)
