@@ -115,6 +115,29 @@ def test_a_saved_edit_is_in_the_widget_right_away(author: Person, dev: Served) -
     assert author.page.locator(".call").count() == 1
 
 
+def test_what_check_finds_stands_at_its_tool_and_goes_with_the_next_save(author: Person, dev: Served) -> None:
+    author.run("paint", {"colour": "plum"})
+    expect(author.widget().at("colour")).to_have_text("plum", timeout=20_000)
+    checks, source = author.pane("Checks"), dev.folder / "server.py"
+    expect(checks).to_be_visible()
+    was = source.read_text()
+    doubtful = was.replace('title="Paint",', 'title="Paint", meta={"openai/hue": 1},')
+    assert doubtful != was
+    source.write_text(doubtful)
+    expect(checks).to_contain_text("openai/hue", timeout=20_000)
+    expect(checks).to_contain_text(re.compile(r"server\.py:\d+"))
+    source.write_text(was)
+    expect(checks).not_to_contain_text("openai/hue", timeout=20_000)
+
+
+def test_a_host_with_hashed_domains_is_told_one_of_the_plugins_own(author: Person) -> None:
+    author.knob("Client", "hashed")
+    expect(author.page.locator(".status[data-status=ready]")).to_be_visible()
+    author.run("paint", {"colour": "teal"})
+    expect(author.widget().at("colour")).to_have_text("teal", timeout=20_000)
+    expect(author.pane("Widget gets")).to_contain_text(re.compile(r"[0-9a-f]{32}\.claudemcpcontent\.com"))
+
+
 def test_calls_are_copied_as_tests_that_pass_without_any_server(author: Person, dev: Served, shots: Path) -> None:
     page = author.page
     tests = dev.folder / "tests"
