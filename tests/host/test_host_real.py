@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,24 +36,28 @@ class Served:
     seconds: float
 
 
-@pytest.fixture
-def dev(tmp_path: Path) -> Iterator[Served]:
-    folder = tmp_path / "gallery"
-    shutil.copytree(HERE / "plugin", folder)
+@contextmanager
+def started(*arguments: str) -> Iterator[tuple[str, float]]:
+    """`platform dev` while the block runs: its origin, and how many seconds it took to be ready."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [
-        str(PLATFORM), "dev", str(folder), "--tenant", "acme", "--store", str(tmp_path / "store"),
-        "--port", str(port), "--no-open", "--json",
-    ]  # fmt: skip
+    command = [str(PLATFORM), "dev", *arguments, "--port", str(port), "--no-open", "--json"]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
     ready = json.loads(process.stdout.readline())
     assert ready["ready"]
-    yield Served(f"http://localhost:{port}", folder, time.monotonic() - began)
+    yield f"http://localhost:{port}", time.monotonic() - began
     process.terminate()
     process.communicate()
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Iterator[Served]:
+    folder = tmp_path / "gallery"
+    shutil.copytree(HERE / "plugin", folder)
+    with started(str(folder), "--tenant", "acme", "--store", str(tmp_path / "store")) as (origin, seconds):
+        yield Served(origin, folder, seconds)
 
 
 @pytest.fixture
@@ -74,6 +79,18 @@ def test_a_widget_shows_an_image_and_reads_a_file_that_its_tool_made(author: Per
     expect(widget.at("got")).to_contain_text('"image":1')
     expect(author.pane("Policy")).to_contain_text("Nothing was refused")
     author.page.screenshot(path=shots / "real-plugin.png")
+
+
+def test_the_page_stands_in_front_of_a_server_elsewhere(page: Page, dev: Served) -> None:
+    with started("--url", f"{dev.origin}/t/acme/gallery/mcp") as (origin, _):
+        person = Person(page, origin)
+        page.goto(origin)
+        expect(page.locator(".status[data-status=ready]")).to_be_visible(timeout=20_000)
+        widget = person.widget(person.run("paint", {"colour": "teal"}))
+        expect(widget.at("colour")).to_have_text("teal", timeout=20_000)
+        expect(widget.at("place")).to_have_css("color", "rgb(0, 90, 120)")
+        page.goto("about:blank")
+        assert person.errors == []
 
 
 def test_a_submission_gets_a_picture_of_each_example_that_has_a_widget(dev: Served, shots: Path) -> None:
