@@ -11,6 +11,7 @@ import pytest
 import yaml
 from tenantry_cli.main import COMMANDS
 from tenantry_infra.simulation import simulate
+from tenantry_infra.stages import MEMORY, stage
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOW = ROOT / "docs" / "templates" / "deploy.yml"
@@ -59,6 +60,12 @@ def test_the_scale_page_quotes_the_simulation(plugins: int, rate: int, row: str)
         f"| {plugins:,} | {rate:,} | {100 * found.cold_share:.1f} % | {found.peak:,} | {found.concurrent:,} "
         f"| {found.quota:,} | ${found.sandbox_dollars_a_day:,.2f} |"
     )
+
+
+def test_the_scale_page_says_which_sandboxes_its_cost_is_of() -> None:
+    page, prod = (ROOT / "docs" / "scale.md").read_text(), stage("prod").memory["sandbox-public"]
+    assert f"sandboxes of {MEMORY['sandbox-public']} MB; prod's have {prod:,} MB" in page
+    assert prod == 2 * MEMORY["sandbox-public"]
 
 
 def test_the_long_tail_starts_cold_and_the_popular_stay_warm() -> None:
