@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
 import pytest
 from gateway.house import NAME, WIDGET_URI, House, ask, events, manifest, modern, modern_headers, replying, say, tool
+from tenantry_gateway import edition
+from tenantry_gateway.validate import Checker
 from tenantry_registry.errors import PlatformError, StorageDown
 from tenantry_registry.runners import Call, Release, SandboxError
 
@@ -52,6 +55,26 @@ async def test_bad_arguments_cost_no_invocation_and_name_the_field(
         assert result["isError"] is True
         assert named in text_of(result)
     assert house.runner.calls == []
+
+
+async def test_schemas_are_compiled_once_a_release(
+    house: House, http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+
+    class Counted(Checker):
+        def __init__(self, schema: Mapping[str, Any]) -> None:
+            made.append(schema)
+            super().__init__(schema)
+
+    monkeypatch.setattr(edition, "Checker", Counted)
+    house.runner.answer = replying(result={"content": TEXT, "structuredContent": {"n": 3}})
+    for _ in range(3):
+        assert not (await count(http)).get("isError")
+    assert len(made) == 2  # what goes in, what comes out
+    await house.publish(manifest(uses_files=True))
+    await count(http)
+    assert len(made) == 4
 
 
 @pytest.mark.row("S01", "T01")
