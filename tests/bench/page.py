@@ -1,12 +1,14 @@
-"""The local host as an author waits for it: `platform dev` on ten tools until it is ready, and a call until the first
-paint of its 200 KB widget, as the page itself measures it.
+"""The local host as an author waits for it: `platform dev` on ten tools until it is ready, a call until the first
+paint of its 200 KB widget, as the page itself measures it, and a save until the widget that is shown is the new one.
 
-Prints {"ready": [[seconds, a bare process's] ...], "paint": [[ms, of the same document in a bare frame] ...]}.
+Prints {"ready": [[seconds, a bare process's] ...], "paint": [[ms, of the same document in a bare frame] ...],
+"screen": [[ms, the same] ...]}.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -59,11 +61,14 @@ PAINTED = """async () => {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }"""
+HEADING = re.compile(r"<h1 id=.*?</h1>")
 PAINT = "[data-step=paint] dd"
 
 
 def main() -> None:
-    print(json.dumps({"ready": list(ready()), "paint": list(paint())}))
+    painted = list(paint())
+    measured = {name: [pair for kind, *pair in painted if kind == name] for name in ("paint", "screen")}
+    print(json.dumps({"ready": list(ready()), **measured}))
 
 
 def ready() -> Iterator[tuple[float, float]]:
@@ -82,8 +87,9 @@ def ready() -> Iterator[tuple[float, float]]:
             yield ours, time.monotonic() - began
 
 
-def paint() -> Iterator[tuple[float, float]]:
-    """Calls from the page's form, and the same document with its files in a frame of an empty page, in turn."""
+def paint() -> Iterator[tuple[str, float, float]]:
+    """Calls from the page's form, and the same document with its files in a frame of an empty page, in turn; then
+    saves of the widget that is shown."""
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = Path(place) / "gallery"
         shutil.copytree(TESTS / "host" / "plugin", folder)
@@ -102,7 +108,10 @@ def paint() -> Iterator[tuple[float, float]]:
                 empty.evaluate(PAINTED)
                 for number in range(ROUNDS):
                     ours = one_call(page, f"colour{number}")
-                    yield ours, float(empty.evaluate(PAINTED))
+                    yield "paint", ours, float(empty.evaluate(PAINTED))
+                for number in range(ROUNDS):
+                    ours = one_save(page, widget, f"Edition {number}")
+                    yield "screen", ours, float(empty.evaluate(PAINTED))
             browser.close()
 
 
@@ -114,6 +123,16 @@ def one_call(page: Page, colour: str) -> float:
     page.get_by_role("button", name="Run").click()
     expect(page.locator(PAINT)).to_be_visible(timeout=20_000)
     return float(page.locator(PAINT).inner_text())
+
+
+def one_save(page: Page, widget: Path, heading: str) -> float:
+    """Milliseconds from a save until the widget that is shown says it."""
+    text = widget.read_text()
+    shown = page.frame_locator(".widget > .widget-stage iframe").last.frame_locator("iframe")
+    began = time.monotonic()
+    widget.write_text(HEADING.sub(f"<h1 id=place>{heading}</h1>", text))
+    shown.locator("#place", has_text=heading).wait_for()
+    return 1000 * (time.monotonic() - began)
 
 
 @contextmanager
