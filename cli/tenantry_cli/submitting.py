@@ -21,7 +21,8 @@ from tenantry_cli.control import Control
 from tenantry_cli.output import Terminal
 from tenantry_cli.settings import CliSettings, control_plane
 
-WIDTH, HEIGHT = 768, 900  # about as wide as a conversation
+WIDTH, HEIGHT = 768, 900  # about as wide as a conversation, and as high as a widget may be in it
+MARGIN = 32  # rows of a picture below the widget: as much as beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ async def package(found: Found, *, page: str | None, progress: Terminal) -> Subm
 
 
 async def _pictures(found: Found, page: str, progress: Terminal) -> dict[str, bytes]:
+    from tenantry_cli.host.png import trimmed
     from tenantry_cli.host.screenshots import capture
 
     shown = {
@@ -92,7 +94,8 @@ async def _pictures(found: Found, page: str, progress: Terminal) -> dict[str, by
             "arguments": json.dumps(example.get("arguments") or {}),
         }
         title = f"{number + 1}-{example['tool']}.png"
-        made[title] = await capture(f"{page.rstrip('/')}/?{urlencode(query)}&bare", width=WIDTH, height=HEIGHT)
+        picture = await capture(f"{page.rstrip('/')}/?{urlencode(query)}&bare", width=WIDTH, height=HEIGHT)
+        made[title] = trimmed(picture, MARGIN)
         progress.step("pictured", title)
     return made
 

@@ -104,6 +104,7 @@ def test_a_submission_gets_a_picture_of_each_example_that_has_a_widget(dev: Serv
     data = picture.read_bytes()
     assert data.startswith(b"\x89PNG")
     assert int.from_bytes(data[16:20]) == 2 * 768  # twice the density
+    assert 250 < int.from_bytes(data[20:24]) < 600  # the widget, not the empty page below it
     assert len(set(data)) > 50
 
 
