@@ -45,11 +45,12 @@ def started(*arguments: str) -> Iterator[tuple[str, float]]:
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout
-    ready = json.loads(process.stdout.readline())
-    assert ready["ready"]
-    yield f"http://localhost:{port}", time.monotonic() - began
-    process.terminate()
-    process.communicate()
+    try:
+        assert json.loads(process.stdout.readline())["ready"]
+        yield f"http://localhost:{port}", time.monotonic() - began
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @pytest.fixture
