@@ -8,12 +8,11 @@ for the sandbox to return: it comes back through a slot.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from tenantry_registry import files
+from tenantry_registry import files, runner_wire
 from tenantry_registry.domains import Domains
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.links import Links
@@ -90,10 +89,7 @@ class Attachments:
         """The whole reply that was too large to return. Raises: PlatformError `file.lost`; StorageDown."""
         key = next((slot["key"] for slot in slots if slot["id"] == overflow.get("id")), None)
         stored = await self._objects.get(key) if key else None
-        try:
-            reply = json.loads(stored.data) if stored is not None else None
-        except (ValueError, RecursionError):
-            reply = None
+        reply = runner_wire.read(stored.data) if stored is not None else None
         if key is None or not isinstance(reply, dict):
             raise PlatformError("file.lost", "The tool's large result did not arrive.", "Call it again.")
         await self._objects.delete(key)

@@ -21,6 +21,7 @@ TOO_MUCH: Final[Mapping[str, Any]] = {
     "message": f"What the tool asks the client is larger than {QUESTION_BYTES:,} bytes.",
     "hint": "Ask for less at once.",
 }
+LONGEST_MS: Final = 900_000  # of a call, on Lambda; what a tool says of its time is added to its tenant's usage
 NOTES: Final = 1_000  # notifications of one call; the sandbox keeps to it, a forged reply may not
 
 
@@ -30,8 +31,9 @@ def held(reply: Any) -> dict[str, Any]:
         raise bad()
     clean: dict[str, Any] = {key: reply[key] for key in ENDINGS if isinstance(reply.get(key), dict)}
     clean |= {key: reply[key] for key in TEXTS if isinstance(reply.get(key), str) and reply[key]}
-    if isinstance(reply.get("ms"), (int, float)):
-        clean["tool_ms"] = reply["ms"]
+    ms = reply.get("ms")
+    if isinstance(ms, (int, float)) and ms is not True and 0 <= ms <= LONGEST_MS:
+        clean["tool_ms"] = ms
     if reply.get("cold") is True:
         clean["cold"] = True
     for key in ("state", "shared"):

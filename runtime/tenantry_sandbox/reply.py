@@ -7,6 +7,7 @@ from tenantry_sandbox import PROTOCOL
 from tenantry_sandbox.session import Session
 
 REPLY_BYTES = 6_291_556  # of a synchronous invocation's response (AWS: Lambda quotas); measured as Lambda encodes it
+WHOLE_BYTES = 20_971_520  # of one that goes through an upload; the platform reads no larger one
 JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 BESIDE_OVERFLOW = ("stdout", "stderr", "truncated", "ms", "cold", "seq")
 
@@ -25,6 +26,9 @@ def fit(reply: dict[str, Any], session: Session) -> bytes:
     if len(data) <= REPLY_BYTES:
         return data
     beside = {key: reply[key] for key in BESIDE_OVERFLOW if key in reply}
+    if len(data) > WHOLE_BYTES:
+        message = f"The reply is {len(data):,} bytes; {WHOLE_BYTES:,} is the most that a result may have."
+        return encode({"protocol": PROTOCOL, "error": too_large(message), **beside})
     upload = session.free_upload()
     if upload is None:
         message = f"The reply is {len(data):,} bytes; {REPLY_BYTES:,} can be returned and no upload was given for more."

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import lru_cache
@@ -17,6 +18,10 @@ from tenantry_registry.runners import PROTOCOL, Call, Release, SandboxError
 
 EVENT_BYTES: Final = 6_291_556  # of a synchronous invocation's request and of its response (AWS: Lambda quotas)
 REPLY_BYTES: Final = EVENT_BYTES
+# What a whole reply may be that came through an upload. Whoever reads it serves others too: a hundred megabytes of
+# empty objects were two gigabytes of memory, and half a minute in which nobody was answered.
+WHOLE_BYTES: Final = 20_971_520
+PARTS: Final = 400_000  # objects and lists in any reply: six megabytes of short records have half of that
 OUTCOMES: Final = frozenset(("description", "result", "input_required", "protocol_error", "error", "overflow"))
 CALL: Final = tuple(field.name for field in fields(Call) if field.name != "uploads")
 JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -62,12 +67,35 @@ def encode(event: Mapping[str, Any], base: bytes = b"") -> bytes:
     return data
 
 
-def decode(data: bytes | bytearray) -> dict[str, Any]:
-    """A reply. Raises: SandboxError `sandbox.crashed` when it is none."""
+def read(data: bytes | bytearray) -> Any:
+    """JSON of a sandbox, or None where it is none: NaN and the infinities, which Python reads and writes, are none.
+
+    Raises: SandboxError `sandbox.too-large`."""
+    if len(data) > WHOLE_BYTES or data.count(b"{") + data.count(b"[") > PARTS:
+        raise SandboxError(
+            "sandbox.too-large",
+            f"The reply has more than {WHOLE_BYTES:,} bytes, or {PARTS:,} objects and lists.",
+            "Return less, or save it with ctx.files.save.",
+        )
     try:
-        reply = json.loads(data)
+        return SAID.decode(data.decode())
     except (ValueError, RecursionError):
-        reply = None
+        return None
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+SAID: Final = json.JSONDecoder(parse_constant=_number, parse_float=_number)
+
+
+def decode(data: bytes | bytearray) -> dict[str, Any]:
+    """A reply. Raises: SandboxError `sandbox.crashed` when it is none, `sandbox.too-large`."""
+    reply = read(data)
     if not isinstance(reply, dict) or reply.get("protocol") != PROTOCOL or len(OUTCOMES & reply.keys()) != 1:
         raise SandboxError("sandbox.crashed", "The plugin answered with something that is no reply.")
     return reply

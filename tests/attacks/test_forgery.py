@@ -55,6 +55,41 @@ async def test_an_answer_to_another_call_is_none(village: Village) -> None:
     assert await village.attack("got = 3") == 3
 
 
+@pytest.mark.attack("reply-bomb")
+@pytest.mark.parametrize("way", ["reply", "upload", "upload of one piece"])
+async def test_a_reply_that_would_keep_the_platform_busy_is_not_read(village: Village, way: str) -> None:
+    code = """
+body = b'{"protocol":1,"result":{"content":[],"structuredContent":{"got":[' + PIECES + b'0]}}}'
+if UPLOAD:
+    slot = found("event")["uploads"][0]["id"]
+    say(1, json.dumps({"id": slot, "size": len(body)}).encode())
+    the_socket().sendall(body)
+    reply(overflow={"id": slot, "size": len(body)})
+else:
+    say(0, b'{"seq":%d,' % found("event")["seq"] + body[1:])
+"""
+    pieces = "b'0,' * 12_000_000" if way == "upload of one piece" else "b'{},' * 1_500_000"
+    answer = await village.forge(code.replace("PIECES", pieces).replace("UPLOAD", str(way != "reply")))
+    assert result(answer)["isError"] is True
+    assert "400,000 objects and lists" in answer.text
+    assert await village.attack("got = 1 + 1") == 2
+
+
+@pytest.mark.attack("reply-no-number")
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+async def test_a_number_that_json_has_not_is_no_answer(village: Village, number: str) -> None:
+    body = '"result":{"content":[],"structuredContent":{"got":NUMBER}}}'.replace("NUMBER", number)
+    await fails_alone(village, f"say(0, b'{{\"protocol\":1,\"seq\":%d,' % found('event')['seq'] + {body.encode()!r})")
+
+
+@pytest.mark.attack("reply-no-number")
+@pytest.mark.parametrize("ms", ["-1", "10**400", "1e300", "True", "'1'"])
+async def test_a_time_that_no_call_takes_is_not_believed(village: Village, ms: str) -> None:
+    at = len(village.log)
+    assert result(await village.forge(f"reply(result={FINE}, ms={ms})"))["content"][0]["text"] == "forged"
+    assert json.loads(village.log[at:])["tool_ms"] == 0.0
+
+
 @pytest.mark.attack("frame-size")
 async def test_a_frame_of_four_gigabytes_is_not_waited_for(village: Village) -> None:
     await fails_alone(village, "the_socket().sendall(struct.pack('>BI', 0, 4_000_000_000)); time.sleep(60)")

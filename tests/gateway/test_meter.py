@@ -103,6 +103,18 @@ async def test_everything_but_a_tool_is_told_by_429(counting: Counting) -> None:
     assert answers[1].json()["error"]["data"]["code"] == "limit.rate"
 
 
+@pytest.mark.parametrize("ms", [-1e15, float("nan"), float("inf"), 1e300, 10**400, True, "7", None])
+async def test_a_time_that_no_call_takes_is_counted_as_none(counting: Counting, ms: Any) -> None:
+    await counting.plan()
+    await counting.house.publish()
+    counting.house.runner.answer = replying(result={"content": []}, ms=ms)
+    async with counting.house.http() as http:
+        answer = await ask(http, "tools/call", {"name": "echo"})
+    assert answer.json()["result"].get("isError") is not True
+    (used,) = await counting.used()
+    assert (used.calls, used.errors, used.ms) == (1, 0, 0)
+
+
 async def test_each_subject_has_a_bucket_of_its_own(counting: Counting) -> None:
     await counting.plan(subject_rate=60, burst=1)
     await counting.house.publish()

@@ -250,6 +250,12 @@ async def test_a_reply_that_fits_nowhere_is_an_error(runner: ProcessRunner, publ
         assert reply["error"]["code"] == "sandbox.too-large"
 
 
+async def test_a_reply_that_nobody_would_read_is_not_put_away(runner: ProcessRunner, publish) -> None:
+    reply = await runner.call(await publish(BIG), calling("big", (slot("f1"),), size=11_000_000))
+    assert reply["error"]["code"] == "sandbox.too-large"
+    assert "20,971,520" in reply["error"]["message"]
+
+
 async def test_a_file_is_stored_by_the_runner_and_its_size_is_bounded(
     runner: ProcessRunner, publish, objects: FileObjects
 ) -> None:
