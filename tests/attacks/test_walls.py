@@ -145,7 +145,7 @@ async def test_nothing_but_tmp_can_be_written(village: Village, path: str) -> No
 @pytest.mark.attack("signals")
 @behind_walls
 async def test_the_platform_cannot_be_signalled(village: Village) -> None:
-    for pid in (os.getpid(), os.getppid()):
+    for pid in {os.getpid(), os.getppid()} - {1, 2}:  # numbers that a sandbox has processes of its own for
         assert "ProcessLookupError" in await village.attack(f"os.kill({pid}, signal.SIGKILL)")
     await village.attack("os.kill(-1, signal.SIGTERM)")
     await serves_on(village)
