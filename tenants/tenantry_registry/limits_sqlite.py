@@ -49,9 +49,13 @@ class SqliteLimiter:
 
     def full(self, database: sqlite3.Connection, key: str, rate: Rate, now: int) -> int:
         """When the bucket will be full: now, at the earliest, and never later than an empty one would be. A machine's
-        clock may be wrong for a while after it was started."""
+        clock may be wrong for a while after it was started, and a limit that was lowered; that is mended here, so that
+        the bucket drains from now on."""
         row = database.execute("SELECT full FROM bucket WHERE key = ?", (key,)).fetchone()
-        return min(max(now, row[0] if row else 0), now + rate.depth)
+        full: int = row[0] if row else 0
+        if full > (latest := now + rate.depth):
+            self.fill(database, key, full := latest)
+        return max(now, full)
 
     def fill(self, database: sqlite3.Connection, key: str, full: int) -> None:
         database.execute("REPLACE INTO bucket VALUES (?, ?)", (key, full))
