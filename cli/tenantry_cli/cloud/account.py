@@ -163,6 +163,18 @@ def emulated(environment: Mapping[str, str] = os.environ) -> str:
     return environment.get("AWS_ENDPOINT_URL", "")
 
 
+def signed_in() -> bool:
+    """Whether somebody's AWS credentials are here: in the environment, a profile, a session. The network is not asked,
+    so the role of the machine itself is not found. Raises: as `answering`, for those that are named but are not there.
+    """
+    from botocore.session import Session
+
+    with answering():
+        chain = Session().get_component("credential_provider")
+        chain.remove("iam-role")  # asks an address that answers on EC2 alone, and takes seconds elsewhere
+        return chain.load_credentials() is not None
+
+
 @contextmanager
 def answering() -> Iterator[None]:
     """Turns boto3's exceptions into ours.

@@ -1,5 +1,5 @@
-"""What must hold before anything is touched, each with its cure. `platform doctor --aws` runs these alone
-and shows them all; a deployment shows what is not as it should be.
+"""What must hold before anything is touched, each with its cure. `platform doctor` runs these alone and shows them
+all; a deployment shows what is not as it should be.
 
 A check answers ok, warn, fail or unknown; what can't be known beforehand says so instead of guessing.
 """
