@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 from gateway.house import HOST, SHARED, EchoRunner, House, manifest, replying, tool
+from simulators import aws_edge
 from simulators.aws_edge import API_HOST, PAYLOAD_BYTES, AwsEdge
 from tenantry_gateway.on_lambda import bridge
 
@@ -81,6 +83,26 @@ async def test_a_response_over_the_cap_is_what_the_governor_prevents() -> None:
     simulator = AwsEdge(lambda: bridge_to(handler))
     async with viewer(simulator) as http:
         assert (await http.post("/mcp", json=PING)).status_code == 502
+    simulator.close()
+
+
+async def test_who_is_slower_than_the_api_waits_is_answered_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+        slow = event["rawPath"] == "/slow"
+        assert not slow or released.wait(60)
+        return {"statusCode": 200, "headers": {}, "body": "late" if slow else "in time", "isBase64Encoded": False}
+
+    simulator = AwsEdge(lambda: bridge_to(handler))
+    async with viewer(simulator) as http:
+        assert (await http.get("/quick")).text == "in time"
+        monkeypatch.setattr(aws_edge, "SECONDS", 0.05)
+        slow = await http.get("/slow")
+        assert (slow.status_code, slow.json()) == (503, {"message": "Service Unavailable"})
+        monkeypatch.undo()
+        released.set()
+        assert (await http.get("/quick")).text == "in time"  # the environment ends the one, then takes the next
     simulator.close()
 
 
