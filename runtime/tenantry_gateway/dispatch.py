@@ -63,13 +63,21 @@ async def post(desk: Desk, request: Request, site: Site) -> Response:
 
 
 async def get(desk: Desk, request: Request, site: Site) -> Response | None:
-    """A GET with Last-Event-ID: go on with a pending call. None when there is none."""
+    """A GET with Last-Event-ID: go on with a pending call, which is logged and counted like any. None when there is
+    none."""
     edition = await desk.shelf.edition(site)
     user = await desk.authenticate(request, site, edition)
     turn = Turn(Message("", {}), request, site, edition, clients.Client(), user)
+    began = time.perf_counter()
     async with seated(desk, site.name) as desk:
-        reply = await pending.resume(desk, turn, request.headers["last-event-id"])
-    return _events(reply, None) if reply is not None else None
+        resumed = await pending.resume(desk, turn, request.headers["last-event-id"])
+        if resumed is None:
+            return None
+        reply, turn = resumed
+        if turn.message.method:
+            _log(desk, turn, reply.facts, time.perf_counter() - began)
+            _count(desk, turn, reply)
+    return _events(reply, None)
 
 
 async def answer(desk: Desk, turn: Turn) -> Reply:
@@ -120,7 +128,7 @@ def _count(desk: Desk, turn: Turn, reply: Reply) -> None:
         return
     name = message.params.get("name")
     listed = isinstance(name, str) and (name in turn.edition.tools or name in turn.edition.prompts)
-    ms, size = facts.get("tool_ms") or 0.0, len(reply.result or b"")
+    ms, size = facts.get("tool_ms") or 0.0, len(reply.result or b"".join(reply.before[-1:]))
     desk.seat.used(str(name) if listed else "", failed="code" in facts, ms=ms, size=size)
 
 

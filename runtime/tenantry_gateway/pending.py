@@ -124,10 +124,11 @@ def _keep(record: dict[str, Any], key: str, response: Mapping[str, Any]) -> None
         record["refused"] = f"Its answers are larger than {ANSWER_BYTES:,} bytes."
 
 
-async def resume(desk: Desk, turn: Turn, last_event_id: str) -> Reply | None:
-    """Go on with a pending call, for a GET with Last-Event-ID; None when there is no such call.
+async def resume(desk: Desk, turn: Turn, last_event_id: str) -> tuple[Reply, Turn] | None:
+    """Go on with a pending call, for a GET with Last-Event-ID; None when there is no such call. The turn is the call's
+    own where code ran, `turn` where nothing did.
 
-    Raises: Refusal, with the id of the call."""
+    Raises: PlatformError."""
     pid, _, _ = last_event_id.partition(".")
     name = turn.site.name
     found = await _load(desk, turn.site, pid, turn.user)
@@ -135,21 +136,21 @@ async def resume(desk: Desk, turn: Turn, last_event_id: str) -> Reply | None:
         return None
     record, version = found
     if record["result"] is not None:
-        return Reply(None, [record["result"].encode()])
+        return Reply(None, [record["result"].encode()]), turn
     now = time.time()
     unanswered = [key for key in record["asked"].values() if key not in record["answers"]]
     if (unanswered and "refused" not in record) or now - record["claimed"] < CLAIM_SECONDS:
         age = int((now - record["created"]) * 250)
-        return Reply(None, (), waiting=_event(pid, record["round"]), retry=min(max(age, RETRY[0]), RETRY[1]))
+        return Reply(None, (), waiting=_event(pid, record["round"]), retry=min(max(age, RETRY[0]), RETRY[1])), turn
     record["claimed"] = now
     try:
         version = await desk.objects.swap(_key(name, pid), dump(record), expected=version)
     except Conflict:
-        return Reply(None, (), waiting=_event(pid, record["round"]), retry=RETRY[0])
+        return Reply(None, (), waiting=_event(pid, record["round"]), retry=RETRY[0]), turn
     return await _again(desk, turn, pid, record, version)
 
 
-async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], version: str) -> Reply:
+async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], version: str) -> tuple[Reply, Turn]:
     name = turn.site.name
     edition = await desk.shelf.resumed(name, record["release"])
     kept = record["client"]
@@ -175,14 +176,15 @@ async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], versi
             before += _ask(pid, record, done)
             record["claimed"] = 0.0
             await desk.objects.swap(_key(name, pid), dump(record), expected=version)
-            return Reply(None, before, waiting=_event(pid, record["round"]), retry=RETRY[0], facts=facts)
+            return Reply(None, before, waiting=_event(pid, record["round"]), retry=RETRY[0], facts=facts), turn
         result = await finish(desk, work, done, HANDSHAKE)
         last = success(record["id"], turn.face.fill(dump(turn.face.complete(HANDSHAKE, result))))
     except Refusal as refusal:
         last = failure(refusal, record["id"])
+        facts = {"code": str(refusal.code), **facts}
     record["result"] = last.decode()
     await desk.objects.swap(_key(name, pid), dump(record), expected=ANY)
-    return Reply(None, [*before, last], facts=facts)
+    return Reply(None, [*before, last], facts=facts), turn
 
 
 def _news(record: dict[str, Any], messages: Sequence[bytes]) -> list[bytes]:

@@ -11,6 +11,7 @@ from typing import Any
 import boto3
 import pytest
 from gateway.house import House, ask, manifest, replying, say, tool
+from gateway.test_asking import YES, Polling, greet
 from moto import mock_aws
 from tenantry_gateway.meter import Meter, Plans
 from tenantry_registry.dynamodb import Table
@@ -113,6 +114,33 @@ async def test_a_time_that_no_call_takes_is_counted_as_none(counting: Counting, 
     assert answer.json()["result"].get("isError") is not True
     (used,) = await counting.used()
     assert (used.calls, used.errors, used.ms) == (1, 0, 0)
+
+
+async def test_a_call_that_waited_for_its_client_is_counted_and_logged_when_it_goes_on(counting: Counting) -> None:
+    await counting.plan()
+    await counting.house.publish()
+
+    async def answer(release: Release, call: Call) -> dict[str, Any]:
+        if not call.answers:
+            return {"input_required": {"inputRequests": {"a": {"method": "elicitation/create"}}}, "ms": 1}
+        error = {"code": "tool.failed", "message": "It failed.", "error_id": "e1", "traceback": "by line 7"}
+        return {"error": error, "ms": 500, "stdout": "printed"}
+
+    counting.house.runner.answer = answer
+    async with counting.house.http() as http:
+        client = Polling(http, await greet(http))
+        (question,) = await client.call()
+        assert await client.poll() == []
+        await client.answer(question["id"], result=YES)
+        (done,) = await client.poll()
+        assert await client.poll() == [done], "kept; nothing runs for that"
+    lines = [line for line in counting.house.log if line["event"] == "call" and line["method"] == "tools/call"]
+    assert [(line["tool"], line.get("traceback"), line.get("stdout")) for line in lines] == [
+        ("echo", None, None),
+        ("echo", "by line 7", "printed"),
+    ]
+    (used,) = await counting.used()
+    assert (used.calls, used.errors, used.ms, used.bytes > 50) == (2, 1, 501, True)
 
 
 async def test_each_subject_has_a_bucket_of_its_own(counting: Counting) -> None:
