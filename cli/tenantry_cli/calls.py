@@ -1,8 +1,9 @@
-"""The gateway's log as an author reads it: one short line a call, and all of what went wrong."""
+"""The gateway's log as an author reads it: one short line a call, and all of what went wrong; the page is told too."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from rich.text import Text
@@ -18,6 +19,7 @@ class Calls:
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal, self.quiet = terminal, False
+        self.tell: Callable[[dict[str, Any]], None] | None = None
 
     def __call__(self, event: str, **fields: Any) -> None:
         ran = fields.get("method") in CALLS
@@ -33,5 +35,9 @@ class Calls:
         self.terminal.line(line)
         printed = [text for stream in ("stdout", "stderr") for text in str(fields.get(stream) or "").splitlines()]
         failed = str(fields.get("traceback") or "")
-        for text in [*printed, *(trace.own_frames(failed) or failed.splitlines())]:
+        traceback = trace.own_frames(failed) or failed.splitlines()
+        for text in [*printed, *traceback]:
             self.terminal.line(Text(f"          {text}", style="dim"))
+        if self.tell and (printed or traceback):
+            about = {key: str(fields.get(key) or "") for key in ("tenant", "plugin", "tool", "error_id")}
+            self.tell({"event": "output", **about, "printed": printed, "traceback": traceback})

@@ -25,8 +25,6 @@ from tenantry_cli.publishing import Progress, counted, show_findings
 from tenantry_cli.server import serving, stop_signal
 from tenantry_cli.watch import changes
 
-EXAMPLES_ARE = "user-ada"  # whose examples are tried, where a plugin has sign-in
-
 
 @asynccontextmanager
 async def watching(
@@ -89,6 +87,7 @@ class Development:
             self.calls = Calls(self.terminal)
             cache = stores.cache_of(self.store)
             self.machine = Machine(objects, self.runner, address, cache, log=self.calls, signs_in=self.signs_in)
+            self.calls.tell = self.machine.tell
             try:
                 app = await asyncio.to_thread(self.machine.app, page=True)  # the loop goes on starting the worker
                 async with serving(app, listener), watching(self.folders, stop) as saves:
@@ -141,6 +140,10 @@ class Development:
         what = f"{reason}{short(published.digest)}  {counted(published)}{kept}"
         self.terminal.line(f"{stamp}{name.plugin:<12} {what}   {seconds:.2f} s")
         show_findings(self.terminal, [f.to_dict() for f in published.report.findings])
+        dotenv = folder.dotenv()
+        for secret in published.manifest.secrets:
+            if not dotenv.get(secret):
+                self.terminal.line(f"  {'':<12} needs {secret}: write {secret}=… into {folder.path.name}/.env")
         self.say_who_signs_in(name, published.manifest.auth)
 
     def say_who_signs_in(self, name: Name, auth: Mapping[str, Any] | None) -> None:
@@ -157,6 +160,7 @@ class Development:
 
         self.broken.add(name)
         serves = name in self.machine.served or await self.machine.adopt(name)
+        self.machine.refuse(name, error)
         serving_on = f"{short(self.machine.served[name].manifest.digest)} goes on serving" if serves else "not served"
         self.terminal.line(f"{stamp}{name.plugin:<12} not published; {serving_on}")
         if isinstance(error, RulesBroken):
@@ -191,6 +195,7 @@ class Development:
         from tenantry_gateway.standin import stands_in
 
         from tenantry_cli.client import try_example
+        from tenantry_cli.host.people import ADA
         from tenantry_cli.sign_in import token_of
 
         self.terminal.line()
@@ -199,7 +204,7 @@ class Development:
             url, here = self.machine.address.mcp_url(served.name), self.signs_in and stands_in(served.manifest.auth)
             for example in served.manifest.examples[:1]:
                 try:
-                    words = await try_example(url, example, token=await token_of(EXAMPLES_ARE, url) if here else "")
+                    words = await try_example(url, example, token=await token_of(ADA.id, url) if here else "")
                 except PlatformError as error:
                     self.terminal.refusal(error)
                 else:
@@ -215,3 +220,6 @@ class Development:
         except PlatformError as error:
             self.terminal.line(f"{time.strftime('%H:%M:%S')}  {path.name:<12} not published; nothing changed")
             self.terminal.refusal(error)
+            for known in self.folders:
+                if known.path == path.resolve():
+                    self.machine.refuse(Name(self.tenant, known.plugin), error)

@@ -7,12 +7,13 @@ thing added is the page, and only for `dev`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tenantry_publisher.publish import Published, RulesBroken, Step, publish
+from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
@@ -23,6 +24,7 @@ from tenantry_registry.vendor import HOST
 from tenantry_cli import environment
 from tenantry_cli.address import Address
 from tenantry_cli.control_plane import Books
+from tenantry_cli.findings import for_page, of_refusal
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.host import OAUTH
 from tenantry_cli.packing import pack
@@ -65,7 +67,8 @@ class Machine:
     books: Books | None = None  # where there is a control plane: its secrets, limits and usage
     signs_in: bool = False  # the page's own authorization server stands in for the plugins'
     findings: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)
-    listeners: set[asyncio.Queue[Served | None]] = field(default_factory=set)
+    problems: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)  # why the last save did not publish
+    listeners: set[asyncio.Queue[dict[str, Any] | None]] = field(default_factory=set)
 
     async def publish(self, folder: PluginFolder, name: Name, progress: Callable[[Step], None]) -> Published:
         """Pack and publish a folder. Raises: as `tenantry_publisher.publish.publish`; what was served stays."""
@@ -101,8 +104,18 @@ class Machine:
 
     def serve(self, name: Name, manifest: Manifest) -> None:
         self.served[name] = Served(name, manifest, self.address)
+        self.problems.pop(name, None)
+        self.tell({"tenant": name.tenant, "plugin": name.plugin, "release": manifest.digest})
+
+    def refuse(self, name: Name, error: PlatformError) -> None:
+        """Let the page say why what was saved is not served."""
+        self.problems[name] = of_refusal(error)
+        self.tell({"event": "refused", "tenant": name.tenant, "plugin": name.plugin})
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """News for every page that is open."""
         for queue in self.listeners:
-            queue.put_nowait(self.served[name])
+            queue.put_nowait(event)
 
     def close(self) -> None:
         """End the news: pages listen for as long as they are open, and the server would wait for them."""
@@ -146,32 +159,27 @@ class Machine:
         return both
 
     def listed(self) -> Sequence[dict[str, Any]]:
-        return [self.served[name].for_page() for name in sorted(self.served)]
+        """What is served, and what would be if it published; with the problems of the last save."""
+        return [
+            {**(self.served[name].for_page() if name in self.served else self.unpublished(name)),
+             "problems": self.problems.get(name, [])}
+            for name in sorted({*self.served, *self.problems})
+        ]  # fmt: skip
+
+    def unpublished(self, name: Name) -> dict[str, Any]:
+        urls = {"mcp_url": self.address.mcp_url(name), "host_url": self.address.host_url(name)}
+        return {"tenant": name.tenant, "plugin": name.plugin, "release": "", "published": False, **urls}
 
     def checks(self, tenant: str, plugin: str) -> list[dict[str, Any]]:
         """The findings of a plugin's latest publish, as the page shows them."""
         return list(for_page(self.findings.get(Name(tenant, plugin), [])))
 
     async def news(self) -> AsyncIterator[dict[str, Any]]:
-        """An item for each release that becomes current from now on."""
-        queue: asyncio.Queue[Served | None] = asyncio.Queue()
+        """What is told from now on: see `host.server.create_host`."""
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self.listeners.add(queue)
         try:
-            while (served := await queue.get()) is not None:
-                yield {k: v for k, v in served.to_dict().items() if k in ("tenant", "plugin", "release")}
+            while (event := await queue.get()) is not None:
+                yield event
         finally:
             self.listeners.discard(queue)
-
-
-def for_page(findings: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
-    for finding in findings:
-        place = finding["place"]
-        where = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
-        yield {
-            "severity": finding["severity"],
-            "rule": finding["code"],
-            "message": finding["message"],
-            "hint": finding["cure"],
-            "tool": finding["subject"],
-            "where": where,
-        }

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 TOOL_FAILED = 1
 SHOWN = 20  # tools of a server, in a hint
+IN_DEV = "its traceback is in the terminal of platform dev, and in Tool logs of its page"
 ERROR_ID = re.compile(r"\berror ([0-9a-f]{12})\b")
 PATH = re.compile(r"/t/([a-z0-9]+)/([a-z0-9-]+)(?:/|$)")
 
@@ -104,7 +105,7 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
     else:
         show(result)
         if result.is_error and (told := logged(url, result)):
-            Terminal.for_errors().next(told)
+            Terminal.for_errors().next(IN_DEV if await developed(url) else told)
     return TOOL_FAILED if result.is_error else 0
 
 
@@ -127,6 +128,26 @@ def logged(url: str, result: CallToolResult) -> str:
     path = PATH.match(place.path)
     name = "/".join(path.groups()) if path else split_label((place.hostname or "").partition(".")[0])
     return f"platform logs {name} --error-id {found[1]}" if found and name else ""
+
+
+async def developed(url: str) -> bool:
+    """Whether `platform dev` serves a URL: only its page answers there, and it has no control plane to ask for logs."""
+    from urllib.parse import urlsplit
+
+    import httpx2
+
+    from tenantry_cli.client import http_client
+
+    place = urlsplit(url)
+    host = place.hostname or ""
+    if host not in ("localhost", "127.0.0.1") and not host.endswith(".localhost"):
+        return False
+    try:
+        async with http_client() as http:
+            answer = await http.get(f"http://localhost:{place.port or 80}/_host/state")
+            return answer.status_code == httpx2.codes.OK and "plugins" in answer.json()
+    except (httpx2.TransportError, ValueError):
+        return False
 
 
 def show(result: CallToolResult) -> None:

@@ -1,4 +1,4 @@
-"""News for the page, as server-sent events: one `release` event for each release that has become current."""
+"""News for the page, as server-sent events: releases, saves that did not publish, and what tools printed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ async def _lines(events: Callable[[], AsyncIterator[Mapping[str, Any]]] | None) 
             except StopAsyncIteration:
                 return
             waiting = None
-            yield f"event: release\ndata: {json.dumps(dict(event))}\n\n"
+            data = {key: value for key, value in event.items() if key != "event"}
+            yield f"event: {event.get('event', 'release')}\ndata: {json.dumps(data)}\n\n"
     finally:
         if waiting is not None:
             waiting.cancel()

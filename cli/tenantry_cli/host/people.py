@@ -43,8 +43,9 @@ class Person:
         return {key: value for key, value in (("name", self.name), ("email", self.email)) if value}
 
 
+ADA = Person("user-ada", "Ada Example", "ada@people.example")  # who asks the examples of a plugin with sign-in
 PEOPLE = (
-    Person("user-ada", "Ada Example", "ada@people.example"),
+    ADA,
     Person("user-ben", "Ben Example", "ben@people.example"),
     Person("user-cyd"),
 )

@@ -89,9 +89,12 @@ def create_host(
 
     `plugins()` lists what is being served, anew at each call: {"tenant", "plugin", "release", "mcp_url", "host_url"},
     and where known "title", "kind" ("kit", or that of a server brought along), "secrets" (their names) and "examples"
-    ([{"prompt", "tool", "arguments"}]). `checks(tenant, plugin)` gives the
-    findings of `platform check`: {"severity", "rule", "message", "hint", "tool"?, "where"?}. `events()` starts one
-    stream of {"tenant", "plugin", "release"}, an item for each release that has become current. `url`: an MCP
+    ([{"prompt", "tool", "arguments"}]); "problems" are the findings for which the last save did not publish, and
+    "published": False says that none ever did. `checks(tenant, plugin)` gives the
+    findings of `platform check`: {"severity", "rule", "message", "hint", "tool"?, "where"?, "frames"?}. `events()`
+    starts one stream of {"event", "tenant", "plugin", ...}: "release" (also where "event" is left out) with the
+    "release" that has become current, "refused" for a save that did not publish, "output" with the "tool", the
+    "error_id", what it "printed" and its "traceback" (lines) of a call. `url`: an MCP
     endpoint elsewhere, shown instead of `plugins()` (`platform dev --url`). `sign_ins` is the file where the
     authorization server remembers who signed in. `file_seconds` is how long a download URL lives by `clock`.
     """

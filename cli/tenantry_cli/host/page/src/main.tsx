@@ -55,7 +55,7 @@ async function begin(): Promise<void> {
   reconnectOnKnobs();
   follow();
   await load(link.plugin); // which takes the tool off the address: a reload doesn't call again
-  if (!link.tool) return;
+  if (!link.tool || !connection.value) return;
   const tool = connection.value?.tool(link.tool);
   if (!tool || !visibility(tool).model) return toast(`This plugin has no tool ${link.tool} for the model`);
   if (!link.args) return toast("The link's arguments are not JSON");

@@ -29,6 +29,10 @@ export interface Plugin {
   /** Names of the secrets it declares. */
   secrets: string[];
   examples: { prompt?: string; tool: string; arguments?: Dict }[];
+  /** False while no release of it has ever been published here. */
+  published: boolean;
+  /** Why what was saved last did not publish. */
+  problems: Dict[];
 }
 
 export interface Template {
@@ -105,6 +109,11 @@ export class Connection {
       if ((this.status.value as Status) !== "sign-in") this.status.value = "failed";
       this.error.value = message(error);
     }
+  }
+
+  /** Nothing answers at the address yet. */
+  wait(): void {
+    this.status.value = "failed";
   }
 
   /** Read the lists anew. */

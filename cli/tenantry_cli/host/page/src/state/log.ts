@@ -30,9 +30,12 @@ export interface Refused extends Violation {
 export interface ToolLine {
   id: number;
   at: number;
-  kind: "log" | "progress";
+  kind: "log" | "progress" | "output";
   level: string;
   text: string;
+  /** What was called, and the id that its masked failure names. */
+  tool?: string;
+  errorId?: string;
 }
 
 /** One exchange with the MCP server, as it went over the wire. */

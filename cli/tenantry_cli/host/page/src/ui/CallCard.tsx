@@ -3,12 +3,14 @@ import { linkTo } from "../call/link";
 import { asPytest } from "../call/pytest";
 import { status, template, title } from "../mcp/tools";
 import { asks, change, selected, turns, type CallTurn } from "../state/conversation";
+import { toolLines } from "../state/log";
 import { connection, screenshots } from "../state/plugins";
 import { save } from "../widget/acts";
 import { picture } from "../call/picture";
 import { Ask } from "./Ask";
 import { Icon, IconButton } from "./icons";
 import { Content } from "./Content";
+import { showPane } from "./Inspector";
 import { SignIn } from "./SignIn";
 import { copy, toast } from "./toast";
 import { WidgetView } from "./WidgetView";
@@ -23,6 +25,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   const refused = phase === "failed" && turns.value.at(-1)?.id === turn.id && current.challenge; // by the HTTP status
   const challenge = refused || challengeOf(result);
   const widget = template(turn.tool) && !turn.closed;
+  const traced = result?.isError && toolLines.value.some((line) => line.errorId && JSON.stringify(result.content).includes(line.errorId));
 
   async function shoot(): Promise<void> {
     try {
@@ -93,6 +96,11 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           <summary>{result.isError ? "The tool reported an error" : "What the tool said"}</summary>
           <Content blocks={result.content ?? []} />
           {!result.content?.length && <p class="quiet">No content.</p>}
+          {traced && (
+            <button type="button" class="quiet-button unfold" onClick={() => showPane("logs")}>
+              Show its traceback
+            </button>
+          )}
         </details>
       )}
     </article>

@@ -36,6 +36,11 @@ const PANES: Pane[] = [
 export const pane = signal("model");
 export const inspectorOpen = signal(innerWidth >= 1100);
 
+export function showPane(id: string): void {
+  pane.value = id;
+  inspectorOpen.value = true;
+}
+
 export function Inspector() {
   const shown = PANES.find((p) => p.id === pane.value) ?? PANES[0]!;
 

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { sentence } from "../call/phrase";
 import { visibility, needsApproval, template, title } from "../mcp/tools";
-import { connection, plugins, tools, use } from "../state/plugins";
+import { connection, loaded, plugins, tools, use } from "../state/plugins";
 import { Account } from "./Account";
 import { chosenTool } from "./Composer";
 import { Icon } from "./icons";
@@ -15,7 +15,7 @@ export function Sidebar() {
   const words = search.toLowerCase().split(/\s+/);
   const found = tools.value.filter((tool) => words.every((word) => `${tool.name} ${title(tool)} ${tool.description ?? ""}`.toLowerCase().includes(word)));
   const forModel = found.filter((tool) => visibility(tool).model);
-  const waiting = !current || (current.status.value === "connecting" && tools.value.length === 0);
+  const waiting = (!current && !loaded.value) || (current?.status.value === "connecting" && tools.value.length === 0);
   const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const appOnly = found.filter((tool) => !visibility(tool).model);
@@ -55,20 +55,22 @@ export function Sidebar() {
         <span class="brand-mark" aria-hidden="true" />
         Tenantry
       </div>
-      {plugins.value.length > 1 ? (
+      {plugins.value.length > 1 || (plugins.value.length === 1 && !current) ? (
         <select
           class="plugin-picker"
           aria-label="Plugin"
-          value={current?.plugin.label}
+          value={current?.plugin.label ?? ""}
           onChange={(e) => {
             const next = plugins.value.find((p) => p.label === e.currentTarget.value);
             sidebarOpen.value = false;
             if (next) void use(next);
           }}
         >
+          {!current && <option value="">Choose a plugin</option>}
           {plugins.value.map((p) => (
             <option key={p.label} value={p.label}>
               {p.title ?? p.plugin} · {p.tenant}
+              {!p.published && " · not published"}
             </option>
           ))}
         </select>

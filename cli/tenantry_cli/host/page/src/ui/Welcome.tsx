@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { sentence } from "../call/phrase";
 import { template, title, visibility } from "../mcp/tools";
-import { connection, loaded, plugins } from "../state/plugins";
+import { connection, loaded, plugins, unknown, use } from "../state/plugins";
 import { chosenTool, prefill, start } from "./Composer";
 import { Icon, type IconName } from "./icons";
 import { SignIn } from "./SignIn";
@@ -22,6 +22,27 @@ export function Welcome() {
         <h2>No plugin is being served yet</h2>
         <p>Make one and serve it. This page shows it as soon as it is there; nothing has to be reloaded.</p>
         <pre class="snippet">{"platform init zoo\nplatform dev zoo"}</pre>
+      </div>
+    );
+  if (unknown.value)
+    return (
+      <div class="welcome" role="alert">
+        <h2>There is no plugin {unknown.value} here</h2>
+        <p>The address asks for it, and it is not among what is served. It is shown as soon as it is.</p>
+        <div class="examples">
+          {plugins.value.map((p) => (
+            <button key={p.label} type="button" class="example" onClick={() => void use(p)}>
+              Open {p.tenant}/{p.plugin}
+            </button>
+          ))}
+        </div>
+      </div>
+    );
+  if (current && !current.plugin.published)
+    return (
+      <div class="welcome">
+        <h2>{current.plugin.plugin} has not been published yet</h2>
+        <p>What stands in its way is above. Correct it and save: the plugin opens here by itself.</p>
       </div>
     );
   const status = current?.status.value ?? "connecting";

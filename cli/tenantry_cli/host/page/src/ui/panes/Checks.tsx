@@ -48,6 +48,7 @@ function List({ name, findings: found }: { name: string; findings: (Finding & Di
               <span class="severity">{f.severity}</span> <code>{f.rule}</code>
             </p>
             <p>{f.message}</p>
+            {f.frames?.length > 0 && <pre class="frames">{f.frames.join("\n")}</pre>}
             {f.hint && <p class="quiet">{f.hint}</p>}
             {f.where && <p class="quiet mono">{f.where}</p>}
           </li>

@@ -1,7 +1,7 @@
 import { clearLog, toolLines } from "../../state/log";
 import { Nothing } from "./Section";
 
-/** What tools report while they run: log messages and progress. */
+/** What tools report while they run - log messages and progress - and what they printed, with their tracebacks. */
 export function Logs() {
   if (toolLines.value.length === 0) return <Nothing>No tool has logged anything.</Nothing>;
   return (
@@ -16,7 +16,10 @@ export function Logs() {
         {toolLines.value.map((line) => (
           <li key={line.id} data-level={line.level}>
             <span class="console-level">{line.level}</span>
-            <span class="pre">{line.text}</span>
+            <span class="pre">
+              {line.tool && <span class="console-of">{[line.tool, line.errorId && `error ${line.errorId}`].filter(Boolean).join(" · ")}</span>}
+              {line.text}
+            </span>
           </li>
         ))}
       </ol>

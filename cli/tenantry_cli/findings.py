@@ -1,0 +1,44 @@
+"""What goes wrong, as the page of `platform dev` shows it: the terminal's own words, with the place and the cure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tenantry_registry.errors import PlatformError
+
+from tenantry_cli import trace
+
+PLACE = re.compile(r'\s*File "(?P<file>[^"/][^"]*)", line (?P<line>\d+)')  # a frame of the author's, by its own path
+
+
+def for_page(findings: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Findings of a check: {"severity", "rule", "message", "hint", "tool", "where", "frames"}."""
+    for finding in findings:
+        place = finding["place"]
+        sentence, frames = trace.split(finding["message"])
+        yield {
+            "severity": finding["severity"],
+            "rule": finding["code"],
+            "message": sentence,
+            "hint": finding["cure"],
+            "tool": finding["subject"],
+            "where": f"{place['file']}:{place['line']}" if place["line"] else place["file"],
+            "frames": frames,
+        }
+
+
+def of_refusal(error: PlatformError) -> list[dict[str, Any]]:
+    """Why something did not publish, in the same form; the place is the author's last frame, where there is one."""
+    from tenantry_publisher.publish import RulesBroken
+
+    if isinstance(error, RulesBroken):
+        return list(for_page(f.to_dict() for f in error.report.findings if f.severity == "error"))
+    sentence, frames = trace.split(error.message)
+    places = [place for place in map(PLACE.match, frames) if place]
+    where = f"{places[-1]['file']}:{places[-1]['line']}" if places else ""
+    return [
+        {"severity": "error", "rule": error.code, "message": sentence, "hint": error.hint, "tool": "", "where": where,
+         "frames": frames}
+    ]  # fmt: skip
