@@ -11,6 +11,7 @@ from tenantry_registry.html import Source
 from tenantry_registry.media import TYPES
 from tenantry_registry.report import Finding, Place
 from tenantry_registry.rules import found
+from tenantry_registry.rules_modules import check_modules
 from tenantry_registry.rules_widgets import LOCAL, absolute
 from tenantry_registry.widgets import SCHEME, Compiled, split_uri
 
@@ -47,6 +48,7 @@ def check_assets(widgets: Sequence[Compiled]) -> Iterator[Finding]:
                 yield from _script(widget, element.text, widget.file, line, names)
         for path, data in widget.tree.files.items() if first and widget.folder else ():
             yield from _file(widget, path, data, names)
+    yield from check_modules(widgets)
 
 
 def _file(widget: Compiled, path: str, data: bytes, names: set[str]) -> Iterator[Finding]:
