@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.rules_tools import HINTED, HINTS
 
 from tenantry_cli import manual, scaffold
 from tenantry_cli.folder import MANUAL
@@ -24,6 +25,11 @@ APPS = {"Starlette", "FastAPI"}
 APP_METHODS = {"streamable_http_app", "http_app", "sse_app"}
 # Modules by which a server reaches the internet
 NETWORK = {"httpx", "requests", "aiohttp", "urllib", "urllib3", "http", "socket", "boto3", "openai", "websockets"}
+# What a file imports that serves by itself: the SDKs, the kit, ASGI
+LIBRARIES = {"mcp", "fastmcp", "tenantry", "starlette", "fastapi", "uvicorn"}
+COMMON = {"Server", "Plugin"}  # names that other libraries have as well
+STARTS = re.compile(r"run|serve|run_(\w+_)?async")  # the methods that start a server
+RUNS_OTHERS = {"subprocess", "asyncio", "anyio", "trio"}  # whose run() starts no server
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL")
 
 
@@ -34,6 +40,7 @@ class Found:
     objects: dict[str, str] = field(default_factory=dict)
     title: str = ""
     runs: bool = False
+    bare: list[str] = field(default_factory=list)  # tools that leave a hint out
     network: bool = False
     environment: list[str] = field(default_factory=list)
 
@@ -55,7 +62,7 @@ def write(server: Path, folder: Path | None) -> Adopted:
     if not server.is_file():
         raise PlatformError("init.no-server", f"{server} is not a file.", "Name the file that makes the MCP server.")
     try:
-        found = look(ast.parse(server.read_text("utf-8")))
+        found = look(ast.parse(server.read_text("utf-8")), beside=server.parent)
     except (SyntaxError, UnicodeDecodeError) as error:
         raise PlatformError("init.not-python", f"{server} is not Python: {error}") from None
     folder = folder or server.parent
@@ -80,6 +87,8 @@ def write(server: Path, folder: Path | None) -> Adopted:
     if env:
         values["env"] = env
         notes.append(f"[env]: give {', '.join(env)} a value")
+    if found.bare:
+        notes.append(f"before it can be published, {', '.join(found.bare)}: {HINTED['asgi']}")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / MANUAL).write_text(manual.write(values), "utf-8")
     return Adopted(folder, entry, tuple(notes))
@@ -110,30 +119,27 @@ def entrypoint(found: Found, place: Path) -> tuple[str, list[str]]:
         return place.as_posix(), ["the script is run as it is, up to its .run()"]
     raise PlatformError(
         "init.no-entrypoint",
-        f"{place} makes no MCP server at module level and runs none.",
-        "Name the file with FastMCP(...), MCPServer(...), an ASGI app, or a call of .run().",
+        f"{place} makes no MCP server or ASGI app at module level and runs none.",
+        "Name the file with FastMCP(...), MCPServer(...), an ASGI app, or the .run() of one.",
     )
 
 
-def look(tree: ast.Module) -> Found:
-    """Read a module without running it."""
+def look(tree: ast.Module, beside: Path) -> Found:
+    """Read a module without running it. `beside` is its folder: a server may come from another module in it."""
     found = Found()
+    imported = {name.partition(".")[0] for node in ast.walk(tree) for name in imports(node)}
+    serves = any(name in LIBRARIES or [*beside.glob(f"{name}.py"), *beside.glob(name)] for name in imported)
     for node in tree.body:
         targets, value = assigned(node)
         made_by = name_of(value.func) if isinstance(value, ast.Call) else ""
         for target in targets:
-            if made_by in SERVERS | APPS | APP_METHODS:
+            if made_by in (SERVERS | APPS | APP_METHODS) - (set() if serves else COMMON):
                 found.objects[target] = made_by
         if isinstance(value, ast.Call) and made_by in SERVERS:
             found.title = found.title or text_of(value, 0, "name")
-    inner: ast.AST
-    for inner in ast.walk(tree):
-        if isinstance(inner, ast.Import):
-            found.network |= any(alias.name.partition(".")[0] in NETWORK for alias in inner.names)
-        elif isinstance(inner, ast.ImportFrom):
-            found.network |= (inner.module or "").partition(".")[0] in NETWORK
-        elif isinstance(inner, ast.Call) and name_of(inner.func) in {"run", "run_async"}:
-            found.runs = True
+    found.network = bool(imported & NETWORK)
+    found.runs = serves and any(isinstance(inner, ast.Call) and starts(inner.func) for inner in ast.walk(tree))
+    found.bare = [] if "tenantry" in imported else [*dict.fromkeys(bare(tree))]  # the kit says so itself
     found.environment = list(dict.fromkeys(environment(tree)))
     return found
 
@@ -144,6 +150,49 @@ def assigned(node: ast.stmt) -> tuple[list[str], ast.expr | None]:
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         return [node.target.id], node.value
     return [], None
+
+
+def imports(node: ast.AST) -> list[str]:
+    """The modules that a statement imports; `from . import x` is the module x beside it."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [node.module] if node.module else [alias.name for alias in node.names]
+    return []
+
+
+def starts(func: ast.expr) -> bool:
+    """Whether a call of this starts a server, as far as its name tells."""
+    owner = name_of(func.value) if isinstance(func, ast.Attribute) else None
+    return owner is not None and owner not in RUNS_OTHERS and STARTS.fullmatch(name_of(func)) is not None
+
+
+def bare(tree: ast.Module) -> Iterator[str]:
+    """The tools that leave out a hint without which nothing is published: `@x.tool` and `Tool(name=...)`. Annotations
+    that are made elsewhere are trusted; what is published is asked again."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for made in node.decorator_list:
+                call = made if isinstance(made, ast.Call) else None
+                func = call.func if call else made
+                if isinstance(func, ast.Attribute) and func.attr == "tool" and not hinted(call):
+                    yield (text_of(call, 0, "name") if call else "") or node.name
+        elif isinstance(node, ast.Call) and name_of(node.func) == "Tool" and not hinted(node):
+            yield from filter(None, [text_of(node, 1, "name")])
+
+
+def hinted(call: ast.Call | None) -> bool:
+    """Whether the annotations of a tool, where they are written in its call, have every hint."""
+    for keyword in call.keywords if call else []:
+        if keyword.arg == "annotations" and isinstance(keyword.value, ast.Call):
+            said = {name.arg for name in keyword.value.keywords}
+            return None in said or all({hint, f"{word}_hint"} & said for hint, word in HINTS.items())
+        if keyword.arg == "annotations" and isinstance(keyword.value, ast.Dict):
+            keys = {key.value for key in keyword.value.keys if isinstance(key, ast.Constant)}
+            return HINTS.keys() <= keys
+        if keyword.arg in ("annotations", None):
+            return not isinstance(keyword.value, ast.Constant)
+    return False
 
 
 def environment(tree: ast.Module) -> Iterator[str]:

@@ -41,6 +41,7 @@ def check(
             scopes=frozenset(config.auth.scopes) if config.auth else None,
             signs_in=config.auth is not None,
             egress=config.egress,
+            kind=description.kind,
         ),
     )
     findings += _unknown_widgets(description)

@@ -21,6 +21,12 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 STATUS_LENGTH = 64  # rows T09, T10
 DESCRIPTORS_BYTES = 128 * 1024  # of all tools together; about 30,000 tokens of a model's context
 HINTS = {"readOnlyHint": "read_only", "destructiveHint": "destructive", "openWorldHint": "open_world"}
+HINTED = {  # how each kind of server says them; a server elsewhere may be written in any language
+    "kit": "Say read_only=, destructive= and open_world= on the tool; false is a value too.",
+    "asgi": "Say annotations=ToolAnnotations(readOnlyHint=…, destructiveHint=…, openWorldHint=…) on the tool; "
+    "False is a value too.",
+    "": "Give the tool annotations with readOnlyHint, destructiveHint and openWorldHint; false is a value too.",
+}
 STATUS = ("openai/toolInvocation/invoking", "openai/toolInvocation/invoked")
 # Settings of a widget that hosts ignore on a tool (field report R06)
 ON_WIDGETS = ("openai/widgetCSP", "openai/widgetDomain", "openai/widgetPrefersBorder", "openai/widgetDescription")
@@ -55,12 +61,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What tools are checked against: the URIs of templates, and what plugin.toml says (None: unknown, a URL)."""
+    """What tools are checked against: the URIs of templates, what plugin.toml says (None: unknown, a URL), and the
+    `kind` of server that has them, of HINTED."""
 
     templates: frozenset[str]
     scopes: frozenset[str] | None = None
     signs_in: bool | None = None
     egress: str | None = None
+    kind: str = ""
 
 
 def check_tools(tools: Sequence[Tool], around: Surroundings) -> Iterator[Finding]:
@@ -101,10 +109,14 @@ def _words(tool: Tool) -> Iterator[Finding]:
 
 def _hints(tool: Tool, around: Surroundings) -> Iterator[Finding]:
     hints = _mapping(tool.entry.get("annotations"))
+    wrong: dict[str, list[str]] = {}
     for hint, word in HINTS.items():
         if not isinstance(hints.get(hint), bool):
-            said = "is not set" if hints.get(hint) is None else "is not true or false"
-            yield found("annotations_required", tool.name, f"{word} ({hint}) {said}", tool.place)
+            said = "not set" if hints.get(hint) is None else "not true or false"
+            wrong.setdefault(said, []).append(f"{word} ({hint})" if around.kind == "kit" else hint)
+    if wrong:
+        words = (f"{_listed(names)} {'is' if len(names) == 1 else 'are'} {said}" for said, names in wrong.items())
+        yield found("annotations_required", tool.name, f"{'; '.join(words)}.", tool.place, HINTED[around.kind])
     if hints.get("idempotentHint") is not None and not isinstance(hints["idempotentHint"], bool):
         yield found("hint.type", tool.name, "idempotentHint is not true or false.", tool.place)
     if hints.get("readOnlyHint") is True and hints.get("destructiveHint") is True:
@@ -268,6 +280,10 @@ def _profile(tool: Tool) -> Iterator[Finding]:
         problems.append("its id is not required")
     for words in problems:
         yield found("profile.shape", tool.name, f"{words[0].upper()}{words[1:]}.", tool.place)
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

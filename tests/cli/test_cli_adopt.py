@@ -74,7 +74,15 @@ def test_a_server_below_the_folder_keeps_its_place(platform: Callable[..., Any],
 
 @pytest.mark.parametrize(
     ("source", "code"),
-    [("x = 1\n", "init.no-entrypoint"), ("def (:\n", "init.not-python"), (None, "init.no-server")],
+    [
+        ("x = 1\n", "init.no-entrypoint"),
+        ("import subprocess\nsubprocess.run(['ls'])\n", "init.no-entrypoint"),
+        ("import jobs_of_others\njobs_of_others.Queue().run()\n", "init.no-entrypoint"),
+        ("from ldap import Server\ndirectory = Server('x')\n", "init.no-entrypoint"),
+        ("import asyncio\nfrom mcp import ClientSession\nasyncio.run(main())\n", "init.no-entrypoint"),
+        ("def (:\n", "init.not-python"),
+        (None, "init.no-server"),
+    ],
 )
 def test_what_is_no_server_is_refused(source: str | None, code: str, platform: Callable[..., Any], here: Path) -> None:
     if source is not None:
@@ -83,3 +91,74 @@ def test_what_is_no_server_is_refused(source: str | None, code: str, platform: C
     assert done.code == 1
     assert code in done.err
     assert not (here / "plugin.toml").exists()
+
+
+def test_a_script_may_start_the_server_of_a_module_beside_it(platform: Callable[..., Any], here: Path) -> None:
+    (here / "app.py").touch()
+    (here / "server.py").write_text("import asyncio\nfrom app import mcp\nasyncio.run(mcp.run_stdio_async())\n")
+    assert platform("init", "--from", "server.py").code == 0
+    assert tomllib.loads((here / "plugin.toml").read_text())["entrypoint"] == "server.py"
+
+
+HINTS = "readOnlyHint=True, destructiveHint=False, openWorldHint=False"
+TOOLS = f"""
+from mcp.server.mcpserver import MCPServer
+from mcp_types import Tool, ToolAnnotations
+mcp = MCPServer("Sums")
+
+@mcp.tool()
+def add(a: int, b: int) -> int: "Use this to add."; return a + b
+
+@mcp.tool(name="take", annotations=ToolAnnotations(readOnlyHint=True))
+def sub(a: int, b: int) -> int: "Use this to subtract."; return a - b
+
+@mcp.tool(annotations=ToolAnnotations({HINTS}))
+def told(a: int) -> int: "Use this to see."; return a
+"""
+
+
+def test_init_says_which_tools_leave_hints_out_and_check_says_the_same_in_the_servers_words(
+    platform: Callable[..., Any], here: Path
+) -> None:
+    (here / "server.py").write_text(TOOLS)
+    done = platform("init", "--from", "server.py")
+    [note] = [line for line in done.out.splitlines() if "before it can be published" in line]
+    said = "annotations=ToolAnnotations(readOnlyHint=…, destructiveHint=…, openWorldHint=…)"
+    assert "published, add, take: Say" in note
+    assert said in note
+    checked = platform("check", ".")
+    assert checked.code == 1
+    found = [line for line in checked.out.splitlines() if "annotations_required" in line]
+    assert len(found) == 2, "one finding a tool"
+    assert "readOnlyHint, destructiveHint and openWorldHint are not set" in checked.out
+    assert "destructiveHint and openWorldHint are not set" in checked.out
+    assert said in checked.out
+    assert "read_only" not in checked.out
+
+
+@pytest.mark.parametrize(
+    ("tool", "named"),
+    [
+        ("@mcp.tool\ndef add(): ...", True),
+        ("@mcp.tool(annotations=None)\ndef add(): ...", True),
+        ("@mcp.tool(annotations={'readOnlyHint': True})\ndef add(): ...", True),
+        ("Tool('Add', name='add')", True),
+        ("@mcp.tool(annotations=READS)\ndef add(): ...", False),
+        ("@mcp.tool(**SAID)\ndef add(): ...", False),
+        ("@mcp.tool(annotations=ToolAnnotations(**READS))\ndef add(): ...", False),
+        (
+            "@mcp.tool(annotations=ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=True))"
+            "\nasync def add(): ...",
+            False,
+        ),
+        ("@mcp.prompt()\ndef add(): ...", False),
+        ("Tool(**made)", False),
+        ("import tenantry\n@mcp.tool()\ndef add(): ...", False),
+    ],
+)
+def test_only_hints_that_are_left_out_for_certain_are_missed(
+    tool: str, named: bool, platform: Callable[..., Any], here: Path
+) -> None:
+    (here / "server.py").write_text(f"from mcp import MCPServer\nmcp = MCPServer('x')\n{tool}\n")
+    done = platform("init", "--from", "server.py")
+    assert ("before it can be published, add:" in done.out) is named
