@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from shlex import quote
+
 import click
 
 store = click.option(
@@ -15,3 +17,8 @@ here_or_there = click.option(
     "--to", metavar="URL|STAGE", help="Which control plane. [TENANTRY_TO; without: the store on this machine]"
 )
 to = click.option("--to", metavar="URL|STAGE", help="Which control plane. [TENANTRY_TO, the last login, this machine]")
+
+
+def where(store: str | None, to: str | None = None) -> str:
+    """The option that a further command needs to be about the same releases: what was given here."""
+    return f" --to {quote(to)}" if to else f" --store {quote(store)}" if store else ""

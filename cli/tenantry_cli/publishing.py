@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.vendor import HOST
@@ -66,11 +67,11 @@ def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]]) -> 
         terminal.finding(finding["severity"], finding["code"], sentence, where, finding["cure"], frames)
 
 
-def show_change(terminal: Terminal, published: Published, plugin: str) -> None:
+def show_change(terminal: Terminal, published: Published, plugin: str, where: str) -> None:
     """What was replaced, and how to go back."""
     if published.changed and published.previous:
         previous = short(published.previous)
-        terminal.step("", f"was {previous}; go back with: platform rollback {plugin} {previous}")
+        terminal.step("", f"was {previous}; go back with: platform rollback {plugin} {previous}{where}")
 
 
 async def publish_folder(
@@ -90,12 +91,29 @@ async def publish_folder(
         show_packages(terminal, packed)
         runner = ProcessRunner(objects, folder=cache)
         try:
-            return await publish(
+            published = await publish(
                 objects=objects, runner=runner, name=name, bundle=packed.data, progress=progress, force=force,
                 **folder.surroundings(),
             )  # fmt: skip
         finally:
             await runner.aclose()
+        show_needs(terminal, name, await needs(objects, published.manifest))
+        return published
+
+
+async def needs(objects: Objects, manifest: Manifest) -> list[str]:
+    """The secrets that a release requires and nobody has set. Raises: StorageDown."""
+    from tenantry_registry.secrets import Drawer
+
+    name = Name(manifest.tenant, manifest.plugin)
+    there = await Drawer(objects, None).names(name) if manifest.secrets else []
+    return [secret for secret in manifest.secrets if secret not in there]
+
+
+def show_needs(terminal: Terminal, name: Name, secrets: Iterable[str], to: str = "") -> None:
+    """What to set before the plugin is of use: tools that read one of these fail until then."""
+    for secret in secrets:
+        terminal.line(f"  needs {secret}: platform secrets set {name} {secret}{to}")
 
 
 def show_packages(terminal: Terminal, packed: Packed) -> None:
@@ -110,6 +128,8 @@ def show_packages(terminal: Terminal, packed: Packed) -> None:
 async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -> Examined:
     """Everything that publishing would say of a folder, without publishing it. Raises: as `examine`."""
     from tenantry_publisher.publish import examine
+
+    from tenantry_cli.host.people import ADA
 
     with (
         tempfile.TemporaryDirectory(prefix="tenantry-") as store,
@@ -126,6 +146,7 @@ async def examine_folder(folder: PluginFolder, name: Name, terminal: Terminal) -
                 bundle=packed.data,
                 progress=progress,
                 examples=True,
+                person={"sub": ADA.id, **ADA.claims()},
                 provided=provided,
                 **folder.surroundings(),
             )

@@ -144,7 +144,7 @@ def router(
         if before.state == "uploading":
             await audit.record(
                 caller.actor,
-                "release.publish",
+                "release.preview" if job.preview_until else "release.publish",
                 tenant=plugin.tenant,
                 target=str(plugin),
                 after={"digest": job.digest, "force": job.force, "preview_until": job.preview_until, "id": job.id},

@@ -2,7 +2,7 @@
 
 # Annotations are evaluated here and now: a route asks for what `access`, an argument of `router`, makes.
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter
@@ -23,13 +23,16 @@ from tenantry_control.tenants import Body
 
 
 class ReleaseEntry(BaseModel):
-    """A release that was or is served. `at` is when it last became current (seconds since the epoch)."""
+    """A release that was or is served. `at` is when it last became current (seconds since the epoch); `rolled_back`
+    says that it was rolled away from. `version` is told where one plugin is asked for."""
 
     digest: str
+    version: str | None
     at: float | None
     current: bool
     preview_until: float | None
     yanked: bool
+    rolled_back: bool
 
 
 class PluginView(BaseModel):
@@ -48,9 +51,8 @@ class PluginView(BaseModel):
     releases: list[ReleaseEntry]
 
     @classmethod
-    def of(cls, name: Name, pointer: Pointer, place: Place) -> Self:
+    def of(cls, name: Name, pointer: Pointer, place: Place, versions: Mapping[str, str]) -> Self:
         past = {entry.digest: entry.at for entry in pointer.history}
-        digests = dict.fromkeys([*past, *pointer.previews, *pointer.yanked])
         return cls(
             tenant=name.tenant,
             plugin=name.plugin,
@@ -65,12 +67,14 @@ class PluginView(BaseModel):
             releases=[
                 ReleaseEntry(
                     digest=digest,
+                    version=versions.get(digest),
                     at=past.get(digest),
                     current=digest == pointer.current,
                     preview_until=pointer.previews.get(digest),
                     yanked=digest in pointer.yanked,
+                    rolled_back=digest in pointer.left,
                 )
-                for digest in digests
+                for digest in pointer.known
             ],
         )
 
@@ -108,11 +112,14 @@ def router(
     async def known(name: Name, digits: str) -> str:
         """The one release of `name` whose digest begins with `digits`."""
         found = await pointer(name)
-        every = {past.digest for past in found.history} | set(found.previews) | set(found.yanked)
-        hits = [digest for digest in every if digest.startswith(digits)]
+        hits = [digest for digest in found.known if digest.startswith(digits)]
         if len(hits) != 1:
             raise PlatformError("registry.no-release", f"{name} has no release {digits[:12]}.", "See its releases.")
         return hits[0]
+
+    async def viewed(name: Name) -> PluginView:
+        found = await pointer(name)
+        return PluginView.of(name, found, domains.place(name), await registry.versions(name, found.known))
 
     async def record(caller: Caller, action: str, name: Name, before: Pointer | None, **after: Any) -> PluginView:
         await audit.record(
@@ -123,16 +130,16 @@ def router(
             before={"current": before.current, "state": before.own} if before else None,
             after=after,
         )
-        return PluginView.of(name, await pointer(name), domains.place(name))
+        return await viewed(name)
 
     @routes.get("/{tenant}", summary="List a tenant's plugins")
     async def plugins(tenant: TenantSlug, caller: Annotated[Caller, access.needs("read")]) -> list[PluginView]:
         found = await registry.every(tenant)
-        return [PluginView.of(name, pointer, domains.place(name)) for name, pointer in found]
+        return [PluginView.of(name, pointer, domains.place(name), {}) for name, pointer in found]
 
     @routes.get("/{tenant}/{plugin}", summary="Show a plugin and its releases")
     async def show(plugin: Plugin, caller: Annotated[Caller, access.needs("read")]) -> PluginView:
-        return PluginView.of(plugin, await pointer(plugin), domains.place(plugin))
+        return await viewed(plugin)
 
     @routes.delete("/{tenant}/{plugin}", summary="Delete a plugin: it is served no more, its name is never given again")
     async def delete(plugin: Plugin, caller: Annotated[Caller, access.needs("admin")]) -> PluginView:
@@ -153,14 +160,15 @@ def router(
         await registry.point(plugin, found)
         return await record(caller, "release.promote", plugin, before, current=found)
 
-    @routes.post("/{tenant}/{plugin}/rollback", summary="Make the release before the current one current again")
+    @routes.post(
+        "/{tenant}/{plugin}/rollback", summary="Make the release that was served before the current one current again"
+    )
     async def rollback(plugin: Plugin, caller: Annotated[Caller, access.needs("publish")]) -> PluginView:
         before = await pointer(plugin)
-        older = [p.digest for p in before.history if p.digest != before.current and p.digest not in before.yanked]
-        if not older:
-            raise PlatformError("registry.no-release", f"{plugin} has no earlier release.", "Publish one.")
-        await registry.point(plugin, older[0])
-        return await record(caller, "release.rollback", plugin, before, current=older[0])
+        if before.before is None:
+            raise PlatformError("registry.no-release", f"{plugin} has no earlier release.", "Name one.")
+        await registry.point(plugin, before.before)
+        return await record(caller, "release.rollback", plugin, before, current=before.before)
 
     @routes.post("/{tenant}/{plugin}/releases/{digest}/preview", summary="Serve a release at its preview address")
     async def preview(

@@ -38,7 +38,8 @@ class Pointer:
     `own` is the plugin's state, `hold` its tenant's; `state` is the stricter of the two and what serving goes by.
     `previews` maps a digest to its expiry. `yanked` digests are served nowhere, ever. `pruned` maps a digest or tree
     that is being removed to the time when that began. `submitted` is the release whose contract the directory has
-    scanned. `version` is what `swap` compares; it is not stored.
+    scanned. `left` are releases that were rolled away from: until they are published or pointed at again, no rollback
+    leads to them. `version` is what `swap` compares; it is not stored.
     """
 
     current: str | None = None
@@ -50,6 +51,7 @@ class Pointer:
     hold: State = "active"
     pruned: Mapping[str, float] = field(default_factory=dict)
     submitted: str = ""
+    left: tuple[str, ...] = ()
     created: float = 0.0
     version: str = ""
 
@@ -70,10 +72,36 @@ class Pointer:
         known = {past.digest for past in self.history} | set(self.previews)
         return digest in known and digest not in self.yanked
 
+    @property
+    def known(self) -> list[str]:
+        """Every release that the pointer names: those of the history, the newest first, then previews and yanked."""
+        return list(dict.fromkeys([*(past.digest for past in self.history), *self.previews, *self.yanked]))
+
+    @property
+    def served(self) -> list[str]:
+        """The releases that were served before one another, the newest first: of the history, what was not rolled away
+        from. The current one is the first, where there is one."""
+        return [past.digest for past in self.history if past.digest not in self.left]
+
+    @property
+    def before(self) -> str | None:
+        """The release that a rollback leads to: the one that was served before the current one."""
+        gone = {self.current, *self.yanked}
+        return next((digest for digest in self.served if digest not in gone), None)
+
     def pointed(self, digest: str, now: float) -> Pointer:
         """With `digest` current, and first in the history."""
         older = [past for past in self.history if past.digest != digest]
-        return replace(self, current=digest, history=(Past(digest, now), *older)[:HISTORY])
+        history = (Past(digest, now), *older)[:HISTORY]
+        kept = {past.digest for past in history[1:]}
+        return replace(self, current=digest, history=history, left=tuple(one for one in self.left if one in kept))
+
+    def returned(self, digest: str, now: float) -> Pointer:
+        """With `digest` current again. Where it was served before what is current, that is rolled away from, and so is
+        all that was served between them; else it takes its turn as a new release does."""
+        served = self.served
+        newer = served[: served.index(digest)] if digest in served else []
+        return replace(self, left=(*self.left, *newer)).pointed(digest, now)
 
     def previewing(self, digest: str, until: float, now: float) -> Pointer:
         """With `digest` as a preview until then. Expired ones go; of too many, the first to expire."""
@@ -82,7 +110,7 @@ class Pointer:
         return replace(self, previews={**dict(kept), digest: until})
 
     def to_json(self) -> bytes:
-        raw = {k: v for k, v in asdict(self).items() if k != "version"}
+        raw = {k: v for k, v in asdict(self).items() if k != "version" and (v or k != "left")}
         return json.dumps({"format": FORMAT, **raw}, sort_keys=True, separators=(",", ":")).encode()
 
     @classmethod
@@ -92,7 +120,8 @@ class Pointer:
         if raw.pop("format") != FORMAT:
             raise PlatformError("registry.format", "This plugin's pointer is of another format.", "Update Tenantry.")
         raw["history"] = tuple(Past(**past) for past in raw["history"])
-        return cls(**{**raw, "yanked": tuple(raw["yanked"]), "version": version})
+        tuples = {name: tuple(raw.get(name, ())) for name in ("yanked", "left")}
+        return cls(**{**raw, **tuples, "version": version})
 
 
 def key(name: Name) -> str:

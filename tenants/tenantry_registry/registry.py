@@ -64,6 +64,16 @@ class Registry:
             raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
         return Manifest.from_json(stored.data)
 
+    async def versions(self, name: Name, digests: Iterable[str]) -> dict[str, str]:
+        """What the authors called these releases; nothing of those that are pruned. Raises: StorageDown."""
+        wanted = list(digests)
+        stored = await read_all(self.objects, (release_key(name, digest) for digest in wanted))
+        return {
+            digest: str(json.loads(one.data)["server"].get("version", ""))
+            for digest, one in zip(wanted, stored, strict=True)
+            if one
+        }
+
     async def widget(self, name: Name, uri: str) -> WidgetEntry | None:
         """The widget that was ever published at `uri`, current or not."""
         stored = await self.objects.get(widget_key(name, uri))
@@ -182,6 +192,8 @@ class Registry:
     async def point(self, name: Name, digest: str | None) -> Pointer:
         """Make a known release current (rollback, promotion of a preview), or withdraw the plugin (None).
 
+        A release that was served before the current one is gone back to: what was served since is rolled away from.
+
         Raises: PlatformError `registry.unknown`, `registry.no-release`, `registry.yanked`, `registry.deleted`,
         `registry.suspended`, `registry.pruning`; Conflict; StorageDown.
         """
@@ -192,7 +204,7 @@ class Registry:
             self._check_open(name, pointer, digest)
             if not pointer.knows(digest):
                 raise PlatformError("registry.no-release", f"{name} has no release {digest[:12]}.", "See its releases.")
-            return pointer.pointed(digest, self._now())
+            return pointer.returned(digest, self._now())
 
         await self.move(name, decide)
         return await self.known(name)

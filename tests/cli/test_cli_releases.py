@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,36 @@ def test_releases_are_listed_newest_first_and_rollback_goes_back_and_forth(
     assert far.code == 0, far.err
     listed = json.loads(platform("releases", "dev/hello", "--json").out)
     assert next(r["release"] for r in listed if r["current"]) == digests[0]
+
+
+def test_a_second_rollback_goes_further_back_and_never_to_what_was_left(
+    platform: Callable[..., Any], example: Callable[[str], Path]
+) -> None:
+    folder, kept = example("hello"), ("--store", "kept")
+    config = folder / "plugin.toml"
+    digests = []
+    for version in range(3):
+        versioned(folder, version)
+        config.write_text(re.sub('version = ".*"', f'version = "{version}.2.3"', config.read_text()))
+        told = platform("publish", "hello", *kept)
+        rows = json.loads(platform("releases", "dev/hello", *kept, "--json").out)
+        digests.append(next(r["release"] for r in rows if r["current"]))
+    assert f"platform rollback dev/hello {digests[1][:12]} --store kept" in told.out
+    for wanted in (1, 0):
+        assert digests[wanted][:12] in platform("rollback", "dev/hello", *kept).out.splitlines()[0]
+    nothing = platform("rollback", "dev/hello", *kept)
+    assert "rollback.nothing" in nothing.err
+    assert "platform releases dev/hello --store kept" in nothing.err
+    table = [re.split(r" {2,}", line.strip()) for line in platform("releases", "dev/hello", *kept).out.splitlines()]
+    assert table == [
+        ["release", "version", "became live"],
+        [digests[0][:12], "0.2.3", "just now", "live"],
+        [digests[1][:12], "1.2.3", "just now", "rolled back"],
+        [digests[2][:12], "2.2.3", "just now", "rolled back"],
+    ]
+    platform("rollback", "dev/hello", digests[2][:12], *kept)  # named, it comes back, and what it replaces is before it
+    assert f"platform rollback dev/hello {digests[0][:12]} --store kept" in platform("releases", "dev/hello", *kept).out
+    assert "--store kept" in platform("rollback", "dev/hello", "0" * 12, *kept).err
 
 
 def test_what_is_not_there_is_not_gone_back_to(platform: Callable[..., Any], example: Callable[[str], Path]) -> None:

@@ -189,6 +189,20 @@ class TestReleases:
         assert forward["current"] == digests[2]
         assert len(forward["releases"]) == 3
 
+    async def test_a_second_rollback_goes_further_back_and_never_forward(self, house: Any) -> None:
+        digests = []
+        for number in range(3):
+            digests.append((await house.publish(house.bundle(f"plugin = {number}\n")))["digest"])
+        await house.call("POST", "/v1/plugins/acme/zoo/rollback")
+        back = await house.call("POST", "/v1/plugins/acme/zoo/rollback")
+        assert back["current"] == digests[0]
+        assert {one["digest"]: one["rolled_back"] for one in back["releases"]} == dict(
+            zip(digests, (False, True, True), strict=True)
+        )
+        assert {one["version"] for one in back["releases"]} == {"0"}
+        refused = await house.call("POST", "/v1/plugins/acme/zoo/rollback", status=404)
+        assert refused["code"] == "registry.no-release"
+
     async def test_a_yanked_release_is_served_nowhere(self, house: Any) -> None:
         digest = (await house.publish(house.bundle()))["digest"]
         shown = await house.call("POST", f"/v1/plugins/acme/zoo/releases/{digest}/yank")
@@ -379,9 +393,10 @@ class TestTheBorder:
 
         token = await house.token("acme", "publish")
         await house.publish(house.bundle(), token=token)
+        await house.publish(house.bundle("plugin = 2\n"), token=token, preview_days=1)
         entries = await Audit(house.objects).entries("acme")
         by_action = {entry["action"]: entry for entry in entries}
-        assert set(by_action) == {"tenant.create", "token.issue", "release.publish"}
+        assert set(by_action) == {"tenant.create", "token.issue", "release.publish", "release.preview"}
         assert by_action["release.publish"]["who"].startswith("token:")
         assert by_action["release.publish"]["source"] == "192.0.2.7"
         assert token not in json.dumps(entries)

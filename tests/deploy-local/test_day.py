@@ -100,9 +100,9 @@ def test_an_author_publishes_again_and_goes_back(author: Any, record: dict[str, 
     releases = json.loads(author.platform("releases", "acme/zoo", "--json").stdout)
     assert [release["current"] for release in releases] == [True, False]
     assert author.sees("releases", "acme/zoo") == shown("""
-        release        current since
-        DIGITS   just now        live
-        DIGITS   just now
+        release        version   became live
+        DIGITS   0.1.0     just now      live
+        DIGITS   0.1.0     just now
           next        platform rollback acme/zoo DIGITS --to URL
     """)
     assert author.sees("rollback", "acme/zoo") == shown("""

@@ -343,6 +343,35 @@ async def test_rolling_back_and_forward_keeps_one_entry_a_release(
     assert len(await registry.history(ZOO)) == 2
 
 
+def rolled(pointer: Pointer) -> Pointer:
+    assert pointer.before
+    return Pointer.from_json(pointer.returned(pointer.before, 9.0).to_json(), "")
+
+
+def test_rollbacks_lead_back_through_what_was_served_and_never_to_what_was_left() -> None:
+    pointer = Pointer()
+    for digest in "abc":
+        pointer = pointer.pointed(digest, 1.0)
+    assert b'"left"' not in pointer.to_json()  # a gateway of before reads it
+    back = rolled(rolled(pointer))
+    assert (back.current, back.before, set(back.left)) == ("a", None, {"b", "c"})
+    assert rolled(pointer).returned("c", 9.0).served == ["c", "b", "a"]  # undone
+    assert pointer.returned("a", 9.0).left == ("c", "b")  # all that was served since
+    again = rolled(pointer).pointed("d", 9.0)
+    assert (again.served, again.before) == (["d", "b", "a"], "b")
+    assert pointer.pointed("a", 9.0).before == "c"  # published again, it is no rollback
+
+
+async def test_a_yanked_release_is_not_gone_back_to(registry: Registry, one: Release, two: Release) -> None:
+    await one.publish(registry)
+    await two.publish(registry)
+    await registry.yank(ZOO, one.digest)
+    known = await registry.known(ZOO)
+    assert known.before is None
+    assert known.known == [two.digest, one.digest]
+    assert await registry.versions(ZOO, [two.digest, "0" * 64]) == {two.digest: ""}  # it was given none
+
+
 async def test_publishing_an_old_release_again_makes_it_current(registry: Registry, one: Release, two: Release) -> None:
     await one.publish(registry)
     await two.publish(registry)

@@ -62,9 +62,9 @@ def command(folder: Path, tenant: str | None, store: str | None, force: bool, to
             }
         )
         return 0
-    show_change(terminal, published, str(name))
+    more = options.where(store)
+    show_change(terminal, published, str(name), more)
     terminal.step("in", f"the store {kept} on this machine" if "://" not in kept else f"the store {kept}")
     terminal.step("at", Address(settings.port).mcp_url(name), "once it is served")
-    more = f" --store {store}" if store else ""
     terminal.next(f"platform serve{more}" if published.changed else f"platform releases {name}{more}")
     return 0

@@ -50,15 +50,12 @@ def every(plugin: str, store: str | None, to: str | None, as_json: bool) -> None
         terminal.answer(rows)
         return
     terminal.table(
-        ["release", "current since", ""],
-        [(short(r["release"]), ago(r["at"]) if r["at"] else "", state_of(r)) for r in rows],
+        ["release", "version", "became live", ""],
+        [(short(r["release"]), r["version"] or "", ago(r["at"]) if r["at"] else "", state_of(r)) for r in rows],
     )
-    older = [r["release"] for r in rows if not r["current"] and not r["yanked"] and r["at"]]
-    if older:
-        terminal.next(
-            f"platform rollback {name} {short(older[0])}"
-            + (f" --to {to}" if to else f" --store {store}" if store else "")
-        )
+    before = [r["release"] for r in rows if r["at"] and not (r["current"] or r["yanked"] or r["rolled_back"])]
+    if before:
+        terminal.next(f"platform rollback {name} {short(before[0])}{options.where(store, to)}")
 
 
 @command.command()
@@ -91,13 +88,14 @@ def take_back(plugin: str, digest: str, yes: bool, store: str | None, to: str | 
 
 
 def state_of(release: dict[str, Any]) -> str:
-    """`live`, `preview`, `yanked`, `submitted`, or nothing."""
+    """`live`, `preview`, `yanked`, `rolled back`, `submitted`, or nothing."""
     words = [
         word
         for word, is_so in (
             ("live", release["current"]),
             ("preview", release["preview_until"]),
             ("yanked", release["yanked"]),
+            ("rolled back", release["rolled_back"]),
             ("submitted", release["submitted"]),
         )
         if is_so
@@ -127,19 +125,21 @@ def _local(name: Any, store: str | None) -> list[dict[str, Any]]:
     async def read() -> list[dict[str, Any]]:
         with stores.opened(store or CliSettings().store) as objects:
             registry = Registry(objects)
-            history, pointer = await registry.history(name), await registry.current(name)
-        assert pointer is not None
-        at = {past.digest: past.at for past in history}
+            pointer = await registry.known(name)
+            versions = await registry.versions(name, pointer.known)
+        at = {past.digest: past.at for past in pointer.history}
         return [
             {
                 "release": digest,
+                "version": versions.get(digest),
                 "at": at.get(digest),
                 "current": digest == pointer.current,
                 "preview_until": pointer.previews.get(digest),
                 "yanked": digest in pointer.yanked,
+                "rolled_back": digest in pointer.left,
                 "submitted": digest == pointer.submitted,
             }
-            for digest in dict.fromkeys([*at, *pointer.previews, *pointer.yanked])
+            for digest in pointer.known
         ]
 
     return asyncio.run(read())
@@ -174,9 +174,9 @@ def _say(
     async def do() -> str:
         with stores.opened(store or CliSettings().store) as objects:
             registry = Registry(objects)
-            pointer = await registry.current(name)
-            known = [past.digest for past in await registry.history(name)]
-            found = choose(name, [*known, *(pointer.previews if pointer else ())], None, digits)
+            pointer = await registry.known(name)
+            known = [past.digest for past in pointer.history]
+            found = choose(name, [*known, *pointer.previews], digits, options.where(store))
             await local(registry, found)
             return found
 
