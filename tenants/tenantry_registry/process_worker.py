@@ -122,6 +122,10 @@ class Worker:
             writer.transport.abort()
             _discard(files, scratch)
             raise SandboxError("sandbox.refused", f"No worker could be started: {error.strerror}.") from error
+        except BaseException:  # whoever wanted it has left; the process is asyncio's to end
+            writer.transport.abort()
+            _discard(files, scratch)
+            raise
         finally:
             theirs.close()
         tree = Tree(process.pid, namespaced=launch.namespaced)

@@ -150,6 +150,22 @@ async def test_a_worker_whose_caller_leaves_while_it_starts_is_ended(notes: Note
     await ended(*started)
 
 
+async def test_a_worker_whose_caller_leaves_at_once_leaves_no_file_open(notes: Notes) -> None:
+    await notes.call()  # so that all that goes before has been done
+    busy = asyncio.ensure_future(notes.call(seconds=0.3))
+    await asyncio.sleep(SOON)
+    before, files = {*children(os.getpid())}, {*os.listdir("/proc/self/fd")}
+    call = asyncio.ensure_future(notes.call())
+    while not (started := {*children(os.getpid())} - before):  # noqa: ASYNC110 - a look after every step of the loop
+        await asyncio.sleep(0)  # no longer than it takes to fork: it is not known yet that this worked
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await ended(*started)
+    assert {*os.listdir("/proc/self/fd")} <= files
+    await busy
+
+
 def test_a_process_that_has_ended_has_nothing_running() -> None:
     process = subprocess.Popen(["true"])
     process.wait()
