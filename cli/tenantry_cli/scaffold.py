@@ -20,11 +20,12 @@ LONGEST = 40  # characters of a name made from a folder's
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A kind of plugin: what it is in a line, what its plugin.toml says, what to do once it is written."""
+    """A kind of plugin: what it is in a line, what its plugin.toml says, what to do once it is written, and what later."""""
 
     what: str
     values: Mapping[str, Any]
     then: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
     ignored: tuple[str, ...] = field(default=())
 
 
@@ -57,7 +58,8 @@ KINDS: Mapping[str, Template] = {
                 }
             ],
         },
-        then=("cd {folder}/ui && npm install && npm run build",),
+        then=("(cd {folder}/ui && npm install && npm run build)",),
+        later=("(cd {folder}/ui && npm run watch), in a second terminal: builds again at each save",),
         ignored=("ui",),
     ),
     "files": Template(
@@ -81,7 +83,7 @@ KINDS: Mapping[str, Template] = {
             "auth": {"issuer": "https://auth.example.com", "scopes": ["notes.read", "notes.write"]},
             "examples": [{"prompt": "What can I do here?", "tool": "about", "arguments": {}}],
         },
-        then=("set [auth] issuer in {folder}/plugin.toml to your authorization server",),
+        later=("before publishing, set [auth] issuer in {folder}/plugin.toml to your authorization server",),
     ),
 }
 

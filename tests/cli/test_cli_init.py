@@ -25,7 +25,8 @@ def test_the_choices_are_the_templates() -> None:
 def test_a_template_publishes_clean_as_generated(kind: str, platform: Callable[..., Any], here: Path) -> None:
     done = platform("init", "city-zoo", "--template", kind)
     assert done.code == 0, done.err
-    assert done.out.splitlines()[-1].split(maxsplit=1) == ["next", "platform dev city-zoo"]
+    steps = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    assert next(step for step in steps if step[0] == "next") == ["next", "platform dev city-zoo"]
     checked = platform("check", "city-zoo", "--json")
     assert checked.code == 0, checked.out
     assert json.loads(checked.out)["findings"] == []
@@ -43,11 +44,24 @@ def test_the_react_template_is_built_by_npm_and_publishes_clean(platform: Callab
     for args in (["install", "--no-audit", "--no-fund", "--prefer-offline"], ["run", "build"]):
         built = subprocess.run([NPM, *args], cwd=here / "trip" / "ui", capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stdout + built.stderr
+        assert "EBADENGINE" not in built.stderr
+    css = "".join(path.read_text() for path in (here / "trip" / "widgets" / "app").rglob("*.css"))
+    assert css.count("light-dark(") == 4  # as written: the theme is what the page sets, not what the system prefers
+    assert "prefers-color-scheme" not in css
     checked = platform("check", "trip", "--json")
     assert checked.code == 0, checked.out
     report = json.loads(checked.out)
     assert report["findings"] == []
     assert report["files"] < 10  # ui/ and node_modules stay at home
+
+
+def test_next_steps_can_be_pasted_whatever_the_folder_is_called(platform: Callable[..., Any]) -> None:
+    told = platform("init", "My Zoo", "--template", "react").out.splitlines()
+    assert [line.split(maxsplit=1)[1] for line in told if line.split()[0] == "next"] == [
+        "(cd 'My Zoo'/ui && npm install && npm run build)",
+        "platform dev 'My Zoo'",
+        "(cd 'My Zoo'/ui && npm run watch), in a second terminal: builds again at each save",
+    ]
 
 
 def test_what_init_wrote_has_every_key_of_the_manual_explained() -> None:

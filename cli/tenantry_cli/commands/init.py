@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -39,7 +40,7 @@ def command(folder: Path | None, template: str, server: Path | None) -> None:
         terminal.step("written", str(adopted.folder / "plugin.toml"), style="bold")
         for note in adopted.notes:
             terminal.step("note", note)
-        terminal.next(f"platform dev {adopted.folder}")
+        terminal.next(f"platform dev {quote(str(adopted.folder))}")
         return
     if folder is None:
         raise PlatformError("init.no-folder", "Say which folder to write.", "platform init FOLDER")
@@ -47,6 +48,6 @@ def command(folder: Path | None, template: str, server: Path | None) -> None:
 
     for path in scaffold.write(folder, template):
         terminal.step("written", str(path))
-    for step in scaffold.KINDS[template].then:
-        terminal.next(step.format(folder=folder))
-    terminal.next(f"platform dev {folder}")
+    kind, there = scaffold.KINDS[template], quote(str(folder))
+    for step in (*kind.then, "platform dev {folder}", *kind.later):
+        terminal.next(step.format(folder=there))
