@@ -20,7 +20,7 @@ LONGEST = 40  # characters of a name made from a folder's
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A kind of plugin: what it is in a line, what its plugin.toml says, what to do once it is written, and what later."""""
+    """A kind of plugin: what it is in a line, what its plugin.toml says, what to do first, and what later."""
 
     what: str
     values: Mapping[str, Any]

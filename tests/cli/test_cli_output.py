@@ -8,8 +8,18 @@ import time
 import pytest
 from rich.console import Console
 from tenantry_cli import output, trace
+from tenantry_cli.commands import logs
 from tenantry_cli.output import Bar, Terminal
 from tenantry_registry.errors import PlatformError
+
+FAILED = f"""Traceback (most recent call last):
+  File "/opt/tenantry/tenantry/call.py", line 88, in answer
+    return await run(tool, arguments)
+  File "/tmp/x/bundles/{"a" * 64}/server.py", line 9, in roll
+    return 1 / 0
+           ~~^~~
+ZeroDivisionError: division by zero
+"""
 
 
 def plain() -> tuple[Terminal, io.StringIO]:
@@ -130,3 +140,18 @@ def test_an_author_sees_their_own_frames_by_their_own_paths() -> None:
 def test_a_traceback_without_any_of_the_authors_files_has_none_of_their_frames() -> None:
     assert trace.own_frames('Traceback (most recent call last):\n  File "/x.py", line 1\nE: y\n') == []
     assert trace.split("One sentence.") == ("One sentence.", [])
+
+
+def test_a_logged_error_is_shown_by_the_authors_frames_with_paths_in_their_folder() -> None:
+    line = {"event": "call", "time": 0.0, "method": "tools/call", "tool": "roll", "code": "tool.failed"}
+    terminal, stream = plain()
+    logs.show(terminal, {**line, "stdout": "rolling", "traceback": FAILED}, whole=True)
+    assert [text.strip() for text in stream.getvalue().splitlines()[1:]] == [
+        "rolling",
+        'File "server.py", line 9, in roll',
+        "return 1 / 0",
+        "ZeroDivisionError: division by zero",
+    ]
+    terminal, stream = plain()
+    logs.show(terminal, {**line, "traceback": 'Traceback (most recent call last):\n  File "/x.py"\nE: y'}, whole=True)
+    assert "E: y" in stream.getvalue()  # nothing of the author's in it: then all of it

@@ -144,7 +144,7 @@ def elsewhere() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("grants", "code", "words"),
     [
-        (["authorization_code"], "call.real-issuer", "Send a token of that server with --token"),
+        (["authorization_code"], "call.real-issuer", "--as is for platform dev"),
         (["urn:tenantry:person"], "call.not-signed-in", "Nobody is known here."),
     ],
 )
@@ -161,6 +161,14 @@ def test_a_server_that_knows_no_test_people_is_not_asked_for_one(
     assert done.code == 1
     assert code in done.err
     assert words in done.err
+
+
+def test_a_real_server_that_does_not_answer_is_a_real_one_still(elsewhere: str, platform: Callable[..., Any]) -> None:
+    resource = {"resource": f"{elsewhere}/mcp", "authorization_servers": ["http://localhost:1"]}
+    Elsewhere.documents = {"/.well-known/oauth-protected-resource/mcp": resource}
+    done = platform("call", f"{elsewhere}/mcp", "tell", "--as", "user-ada")
+    assert "call.real-issuer" in done.err
+    assert "--as is for platform dev" in done.err
 
 
 @pytest.mark.parametrize("found", [None, b"<html>", [], {"authorization_servers": []}])

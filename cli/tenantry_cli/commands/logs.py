@@ -14,7 +14,11 @@ PAUSE = 1.0  # seconds between two looks
 @click.command("logs")
 @click.argument("plugin", metavar="TENANT/PLUGIN")
 @click.option("--follow", "-f", is_flag=True, help="Go on until Ctrl-C.")
-@click.option("--error-id", metavar="ID", help="The call that answered with this error id, with its traceback.")
+@click.option(
+    "--error-id",
+    metavar="ID",
+    help="The call that answered with this error id, with the frames of its traceback that are the plugin's own.",
+)
 @click.option("--session", metavar="ID", help="One conversation's calls.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="How many lines.")
 @options.to
@@ -50,10 +54,12 @@ def command(
 
 
 def show(terminal: Any, line: dict[str, Any], *, whole: bool) -> None:
-    """One call; `whole` with what it printed and how it failed."""
+    """One call; `whole` with what it printed and how it failed: the author's frames, where there are any."""
     import time
 
     from rich.text import Text
+
+    from tenantry_cli import trace
 
     bad = "code" in line or line["event"] == "fault"
     moment = time.strftime("%H:%M:%S", time.localtime(line["time"]))
@@ -66,5 +72,6 @@ def show(terminal: Any, line: dict[str, Any], *, whole: bool) -> None:
     terminal.line(text)
     for key in ("stdout", "stderr", "traceback"):
         if line.get(key) and (whole or key != "traceback"):
-            for written in str(line[key]).rstrip().splitlines():
-                terminal.line(Text(f"            {written}", style="dim"))
+            written = str(line[key]).rstrip()
+            for text in (key == "traceback" and trace.own_frames(written)) or written.splitlines():
+                terminal.line(Text(f"            {text}", style="dim"))
