@@ -2,11 +2,13 @@
 
 Only tools that say they read alone are run, since an example that deletes would delete. Publishing runs none: there
 the secrets are placeholders. A plugin that makes files may make them here, too; they lie in the check's own store.
+Where a plugin has sign-in, a test person has signed in. One example that gets no answer is a finding like another:
+the rest is run all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,18 +19,27 @@ from tenantry_registry.registry import bundle_key
 from tenantry_registry.report import Finding, Report, ordered
 from tenantry_registry.rules import found
 from tenantry_registry.rules_plugin import check_result
-from tenantry_registry.runners import Call, Release, Runner
+from tenantry_registry.runners import Call, Release, Runner, SandboxError
+
+from tenantry_publisher.stand_ins import filled, signed_in, undeclared
 
 FILES: Final = 8  # that one example may make, as many as a call has
 FILE_BYTES: Final = 104_857_600  # of one, as in a call
 
 
 async def run_examples(
-    *, runner: Runner, manifest: Manifest, secrets: Mapping[str, str], env: Mapping[str, str]
+    *,
+    runner: Runner,
+    manifest: Manifest,
+    secrets: Mapping[str, str],
+    env: Mapping[str, str],
+    person: Mapping[str, str] | None = None,
 ) -> tuple[Finding, ...]:
     """What is wrong with the examples' results. The bundle must be stored.
 
-    Raises: PlatformError `sandbox.*` when no reply could be had.
+    Secrets that are required and not given are placeholders, as while describing. `person` are the claims of whom a
+    plugin with sign-in is asked by; without them nobody has signed in.
+    Raises: PlatformError `sandbox.*` when the code could not be run at all.
     """
     name = Name(manifest.tenant, manifest.plugin)
     release = Release(
@@ -38,30 +49,54 @@ async def run_examples(
         bundle=bundle_key(name, manifest.digest),
         egress=manifest.egress,
         env={**manifest.env, **env},
-        secrets=dict(secrets),
+        secrets=filled(manifest.secrets, secrets),
         timeout=manifest.timeout,
     )
+    unset = [secret for secret in manifest.secrets if secret not in secrets]
     tools = {str(tool["name"]): tool for tool in manifest.tools}
     findings: list[Finding] = []
     for example in manifest.examples:
         tool = tools.get(str(example["tool"]))
         if tool is None or (tool.get("annotations") or {}).get("readOnlyHint") is not True:
             continue
-        params = {"name": tool["name"], "arguments": example["arguments"]}
         call = Call(
             "tools/call",
-            params,
+            {"name": tool["name"], "arguments": example["arguments"]},
+            user=signed_in(person or {}, manifest),
             widgets={widget.name: widget.uri for widget in manifest.widgets},
             uploads=_slots(name, FILES if manifest.uses_files else 0),
         )
-        reply = await runner.call(release, call)
-        if overflow := reply.get("overflow"):  # too large to return at once, so it lies in a slot
-            findings.append(
-                found("result.large", call.params["name"], f"Its result has {overflow['size'] // 1024} KB.")
-            )
-        else:
-            findings += check_result(example, tool, reply)
+        try:
+            reply = await runner.call(release, call)
+        except SandboxError as error:
+            if error.code == "sandbox.refused":  # no other example would be run either
+                raise
+            reply = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
+        findings += _findings(example, tool, reply, unset)
     return ordered(findings)
+
+
+def _findings(
+    example: Mapping[str, Any], tool: Mapping[str, Any], reply: Mapping[str, Any], unset: Sequence[str]
+) -> Iterator[Finding]:
+    """What is wrong with the reply to an example; `unset` are the secrets that were placeholders."""
+    name = str(tool["name"])
+    if overflow := reply.get("overflow"):  # too large to return at once, so it lies in a slot
+        yield found("result.large", name, f"Its result has {overflow['size'] // 1024} KB.")
+        return
+    error = reply.get("error") or {}
+    code, trace = str(error.get("code") or ""), str(error.get("traceback") or "")
+    if code.startswith(("plugin.", "sandbox.")):
+        rule = "example.unloaded" if code.startswith("plugin.") else "example.unanswered"
+        words = f"{str(example.get('prompt', ''))[:80]!r} got no answer: {error['message']}"
+        yield found(
+            rule, name, f"{words}\n{trace}" if trace else words, cure=undeclared(trace) or str(error.get("hint") or "")
+        )
+        return
+    perhaps = f"It may be because of a placeholder: .env has no value for {', '.join(unset)}." if unset else ""
+    cure = undeclared(trace) or perhaps
+    for finding in check_result(example, tool, reply):
+        yield replace(finding, cure=cure) if cure and finding.code == "example.failed" else finding
 
 
 def _slots(name: Name, count: int) -> list[dict[str, Any]]:

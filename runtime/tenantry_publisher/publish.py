@@ -31,8 +31,7 @@ from tenantry_registry.runners import Release, Runner
 from tenantry_registry.widgets import Compiled
 
 from tenantry_publisher.examples import run_examples, with_examples
-
-PLACEHOLDER = "placeholder-for-{}"  # what a secret reads as while describing
+from tenantry_publisher.stand_ins import filled, undeclared
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +132,16 @@ async def publish(
     preview_until: float | None = None,
     target: str = "",
     provided: Collection[str] = (),
+    development: bool = False,
     base: str = "",
     now: Callable[[], float] = time.time,
 ) -> Published:
     """Publish `bundle` as a release of `name` and make it current (or a preview).
 
     `secrets` and `env` stand in for placeholders while describing (development); `force` publishes over a broken
-    contract; `target` is the platform that the vendored wheels are for, `provided` what may be imported besides
-    (development); `base` the domain that plugins live under.
+    contract; `target` is the platform that the vendored wheels are for, `provided` what may be imported besides,
+    and under `development` an import that nothing declares is only warned of; `base` the domain that plugins live
+    under.
 
     Raises: RulesBroken; ContractBroken; PlatformError of every room on the way (`bundle.*`, `config.*`, `describe.*`,
     `sandbox.*`, `registry.*`); StorageDown, Conflict. The pointer is untouched then.
@@ -162,6 +163,7 @@ async def publish(
         env=env,
         target=target,
         provided=provided,
+        development=development,
         now=now,
     )
     if examined.report.errors:
@@ -200,12 +202,15 @@ async def examine(
     env: Mapping[str, str] | None = None,
     target: str = "",
     provided: Collection[str] = (),
+    development: bool = False,
     examples: bool = False,
+    person: Mapping[str, str] | None = None,
     now: Callable[[], float] = time.time,
 ) -> Examined:
     """Describe, compile and check a bundle. Stores the bundle itself (the sandbox reads it from storage), no more.
 
-    With `examples`, those of plugin.toml are called once the rules have found no error (`platform check`).
+    With `examples`, those of plugin.toml are called once the rules have found no error (`platform check`), by
+    `person` (claims) where the plugin has sign-in.
 
     Raises: as `publish`, but for rules: those are in the report.
     """
@@ -239,9 +244,12 @@ async def examine(
         bundle=read.files,
         target=target,
         provided=provided,
+        development=development,
     )
     if examples and not report.errors:
-        ran = await run_examples(runner=runner, manifest=compiled.manifest, secrets=secrets or {}, env=env or {})
+        ran = await run_examples(
+            runner=runner, manifest=compiled.manifest, secrets=secrets or {}, env=env or {}, person=person
+        )
         report = with_examples(report, ran)
     clock.done("checked", f"{_counted(len(report.errors), 'error')}, {_counted(len(report.warnings), 'warning')}")
     return Examined(config, compiled, report)
@@ -261,7 +269,6 @@ async def describe(
     Raises: PlatformError `describe.failed` (the code does not import, in the author's words), `describe.invalid`,
     `describe.protocol`, `sandbox.*`.
     """
-    required = {key: secrets.get(key, PLACEHOLDER.format(key)) for key in config.secrets.required}
     release = Release(
         name=name,
         digest=digest,
@@ -269,7 +276,7 @@ async def describe(
         bundle=bundle_key(name, digest),
         egress=config.egress,
         env={**config.env, **env},
-        secrets={**required, **secrets},
+        secrets=filled(config.secrets.required, secrets),
         timeout=configs.MAX_TIMEOUT,
     )
     reply = await runner.describe(release)
@@ -285,7 +292,9 @@ def _failed(reply: Mapping[str, Any]) -> PlatformError:
     lines = [str(error.get("message") or "The code could not be described.")]
     if trace := str(error.get("traceback") or ""):
         lines.append(trace.rstrip())
-    return PlatformError(code, "\n".join(lines), str(error.get("hint") or _first_aid(code, lines[0])))
+    return PlatformError(
+        code, "\n".join(lines), str(error.get("hint") or undeclared(trace) or _first_aid(code, lines[0]))
+    )
 
 
 def _first_aid(code: str, message: str) -> str:

@@ -54,16 +54,19 @@ def venv_with(folder: Path, **packages: str) -> None:
         (info / "RECORD").write_text(f"{name}_code/__init__.py,,\n{name}-1.0.dist-info/METADATA,,\n../../bin/x,,\n")
 
 
-def test_an_import_that_is_installed_here_and_declared_nowhere_is_a_warning(
+def test_an_import_that_is_installed_here_and_declared_nowhere_is_refused_as_publishing_does(
     platform: Callable[..., Any], write: Callable[..., Path]
 ) -> None:
     folder = write(body="import tree_code; return name")
     venv_with(folder, tree="")
     done = platform("check", "telling")
-    assert done.code == 0, done.err
+    assert done.code == 1, done.err
     assert "dependency.undeclared" in done.out
     assert "server.py imports tree_code" in done.out
-    assert done.out.splitlines()[-1] == "0 errors, 1 warning"
+    assert done.out.splitlines()[-1] == "1 error, 0 warnings"
+    refused = platform("publish", "telling", "--store", "kept")
+    assert refused.code == 1
+    assert "server.py imports tree_code" in refused.err
 
 
 def test_dev_warns_of_it_too_and_knows_what_the_requirements_bring(write: Callable[..., Path], here: Path) -> None:
@@ -76,6 +79,7 @@ def test_dev_warns_of_it_too_and_knows_what_the_requirements_bring(write: Callab
         served.stop()
     assert "imports other_code" in log
     assert "tree_code" not in log
+    assert ("dev", "telling") in served.plugins
 
 
 def test_an_environment_says_what_requirements_bring_and_what_those_bring(write: Callable[..., Path]) -> None:
@@ -163,3 +167,54 @@ def test_an_example_that_makes_a_file_is_no_warning(platform: Callable[..., Any]
     done = platform("check", "telling")
     assert done.code == 0, done.out
     assert "0 errors, 0 warnings" in done.out
+
+
+SECRETIVE = 'name = "telling"\nentrypoint = "server:plugin"\ntimeout = 1\n[secrets]\nrequired = ["ZOO_API_KEY"]\n'
+EXAMPLE = '[[examples]]\nprompt = "Tell"\ntool = "tell"\n'
+
+
+def test_a_secret_that_is_listed_is_a_placeholder_wherever_check_runs_the_code(
+    platform: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    head = 'import os\nKEY = os.environ["ZOO_API_KEY"]'
+    write(head, "return KEY", SECRETIVE + EXAMPLE)
+    assert platform("check", "telling").out.splitlines()[-1] == "0 errors, 0 warnings"
+    write(head, "raise ValueError(KEY)", SECRETIVE + EXAMPLE)
+    done = platform("check", "telling")
+    assert done.code == 0
+    assert "It may be because of a placeholder: .env has no value for ZOO_API_KEY." in done.out
+    assert "could not be loaded" not in done.out
+
+
+def test_a_variable_that_is_listed_nowhere_is_told_where_it_could_be(
+    platform: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    write('import os\nKEY = os.environ["ZOO_KEY"]')
+    refused = platform("check", "telling")
+    assert refused.code == 1
+    assert "ZOO_KEY is not set. A setting: write ZOO_KEY under [env]" in refused.err
+
+
+def test_an_example_that_does_not_come_to_an_end_is_named_beside_the_others(
+    platform: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    arguments = EXAMPLE.replace("Tell", "Wait") + 'arguments = {name = "slow"}\n'
+    body = 'import time; time.sleep(30 if name == "slow" else 0); raise ValueError("on purpose")'
+    write(body=body, config=SECRETIVE + EXAMPLE + arguments)
+    done = platform("check", "telling")
+    assert done.code == 1
+    assert "example.unanswered     tell: 'Wait' got no answer" in done.out
+    assert "example.failed         tell: 'Tell' ended in an error" in done.out
+    assert done.out.splitlines()[-1] == "1 error, 1 warning"
+
+
+def test_a_test_person_asks_the_examples_of_a_plugin_with_sign_in(
+    platform: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    signed = '[auth]\nissuer = "https://id.example.com"\nscopes = ["read"]\n'
+    folder = write("from tenantry import Context, OAuth2", "return f'{ctx.user.name} {name}'", CONFIG + signed)
+    server = folder / "server.py"
+    text = server.read_text().replace("(name:", "(ctx: Context, name:")
+    server.write_text(text.replace("open_world=False", 'open_world=False, auth=[OAuth2("read")]'))
+    done = platform("check", "telling")
+    assert done.out.splitlines()[-1] == "0 errors, 0 warnings", done.out + done.err
