@@ -73,5 +73,5 @@ def show(terminal: Any, line: dict[str, Any], *, whole: bool) -> None:
     for key in ("stdout", "stderr", "traceback"):
         if line.get(key) and (whole or key != "traceback"):
             written = str(line[key]).rstrip()
-            for text in (key == "traceback" and trace.own_frames(written)) or written.splitlines():
-                terminal.line(Text(f"            {text}", style="dim"))
+            for told in (key == "traceback" and trace.own_frames(written)) or written.splitlines():
+                terminal.line(Text(f"            {told}", style="dim"))
