@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,23 @@ class Person:
             said = self.log.read_text(errors="replace")[-4000:]
             assert done.returncode == 0, f"{done.stdout[-4000:]}{done.stderr[-4000:]}\n--- the emulator:\n{said}"
         return done
+
+    def breaks_off(self, *arguments: str, when: Callable[[], bool]) -> subprocess.CompletedProcess[str]:
+        """Types a command, and Ctrl-C once `when()` holds: as at a terminal, everything that it started hears of it."""
+        command = [str(Path(sys.executable).with_name("platform")), *arguments]
+        with subprocess.Popen(
+            command, cwd=self.folder, env=dict(self.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            try:
+                while process.poll() is None and not when():
+                    time.sleep(0.1)  # somebody who looks now and then; nothing tells them
+                os.killpg(process.pid, signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def sees(self, *arguments: str, ok: bool = True) -> str:
         """What the terminal shows, without what differs from one run to the next."""

@@ -1,37 +1,66 @@
-"""`platform deploy` from nothing to a serving platform, an update, a broken update, back again, and gone.
+"""`platform deploy` from nothing to a serving platform, an update that is broken off and goes on, a broken update, back
+again, and gone.
 
 The tests run in order: each finds what the one before left standing.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+import shutil
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tenantry_cli import client
-from tenantry_cli.cloud.deployment import Deployment, Wish
-from tenantry_cli.cloud.record import Records
-from tenantry_cli.output import Terminal
-from tenantry_registry.errors import PlatformError
+
+FUNCTIONS = "Tenantry-local-Functions"
 
 
-def deployment(operator: Any, zips: Path) -> Deployment:
-    records = Records(operator.folder / ".platform")
-    return Deployment(Wish("local", "us-east-1"), Terminal(), lambda question: True, records=records, zips=zips)
+def other_zips(zips: Path, folder: Path, **others: Callable[[Path], None]) -> Path:
+    """The functions, some of them made otherwise: each is handed the zip of its room."""
+    shutil.copytree(zips, folder)
+    for room, change in others.items():
+        change(folder / f"{room}-host.zip")
+    return folder
 
 
-def rename_template(assembly: Path, path: Path, text: str) -> None:
-    """Put another template into an assembly: it is published under its own hash, once."""
-    listing = assembly / f"{path.name.partition('.')[0]}.assets.json"
-    path.write_text(text)
-    assets = json.loads(listing.read_text())["files"]
-    (old,) = [key for key, asset in assets.items() if asset["source"]["path"] == path.name]
-    new = hashlib.sha256(text.encode()).hexdigest()
-    for file in (assembly / "manifest.json", listing):
-        file.write_text(file.read_text().replace(old, new))
+def with_a_file_more(path: Path) -> None:
+    with zipfile.ZipFile(path, "a") as package:
+        package.writestr("more.txt", "The same function, of another build.")
+
+
+def with_nothing_in_it(path: Path) -> None:
+    """A package that Lambda takes, of a function that can't start."""
+    path.unlink()
+    zipfile.ZipFile(path, "w").close()
+
+
+def no_package(path: Path) -> None:
+    path.write_text("Lambda takes no such package.")
+
+
+def status(cloud: Any, stack: str = FUNCTIONS) -> str:
+    return str(cloud.client("cloudformation").describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"])
+
+
+def updates_begun(cloudformation: Any) -> int:
+    """How often an update of the functions' stack began."""
+    pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=FUNCTIONS)
+    events = [(e["LogicalResourceId"], e["ResourceStatus"]) for page in pages for e in page["StackEvents"]]
+    return events.count((FUNCTIONS, "UPDATE_IN_PROGRESS"))
+
+
+def mails(cloud: Any) -> list[str]:
+    return [topic["Endpoint"] for topic in cloud.client("sns").list_subscriptions()["Subscriptions"]]
+
+
+@pytest.fixture(scope="module")
+def newer(zips: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same functions, but for another build of the sandbox."""
+    return other_zips(zips, tmp_path_factory.mktemp("newer") / "zips", sandbox=with_a_file_more)
 
 
 def test_one_command_deploys_everything_and_uses_it(record: dict[str, Any]) -> None:
@@ -71,52 +100,69 @@ def test_the_deployed_roles_are_judged_by_a_second_evaluator(
     assert (asked["EvaluationResults"][0]["EvalDecision"] == "allowed") is may
 
 
-def test_a_second_deployment_of_the_same_changes_nothing(operator: Any, record: dict[str, Any], zips: Path) -> None:
-    answer = json.loads(operator.platform("deploy", "--stage", "local", "--plan", "--json", "--zips", str(zips)).stdout)
-    assert answer["changes"] == []
-
-
-def test_an_update_says_what_it_changes_and_changes_that(
-    operator: Any, record: dict[str, Any], cloud: Any, zips: Path
+def test_an_update_is_broken_off_and_cloudformation_ends_what_it_has_begun(
+    operator: Any, record: dict[str, Any], cloud: Any, newer: Path
 ) -> None:
-    options = ("--notify", "ops@example.com", "--yes", "--no-smoke", "--zips", str(zips))
+    written = (operator.folder / ".platform" / "local.json").read_text()
+    cloudformation = cloud.client("cloudformation")
+    before = updates_begun(cloudformation)
+    options = ("--notify", "ops@example.com", "--yes", "--no-smoke", "--zips", str(newer))
+    stopped = operator.breaks_off(
+        "deploy", "--stage", "local", *options, when=lambda: updates_begun(cloudformation) > before
+    )
+    assert stopped.returncode == 130
+    assert "CloudFormation finishes or undoes by itself what it has begun" in stopped.stdout
+    assert "platform deploy --stage local" in stopped.stdout
+    cloudformation.get_waiter("stack_update_complete").wait(
+        StackName=FUNCTIONS, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )
+    assert mails(cloud) == []  # the stacks behind it were not reached
+    assert (operator.folder / ".platform" / "local.json").read_text() == written
+
+
+def test_the_same_again_goes_on_from_there(operator: Any, record: dict[str, Any], cloud: Any, newer: Path) -> None:
+    options = ("--notify", "ops@example.com", "--yes", "--no-smoke", "--zips", str(newer))
     said = operator.platform("deploy", "--stage", "local", *options).stdout
-    assert "1 to add" in said
+    assert "1 to add" in said  # what is left of it
     assert "SNS::Subscription" in said
-    topics = cloud.client("sns").list_subscriptions()["Subscriptions"]
-    assert [t["Endpoint"] for t in topics] == ["ops@example.com"]
+    assert mails(cloud) == ["ops@example.com"]
+    recorded = json.loads((operator.folder / ".platform" / "local.json").read_text())
+    changed = {room for room, digest in recorded["zips"].items() if digest != record["zips"][room]}
+    assert changed == {"sandbox"}
+
+
+def test_a_deployment_of_what_stands_changes_nothing(operator: Any, record: dict[str, Any], newer: Path) -> None:
+    answer = json.loads(
+        operator.platform("deploy", "--stage", "local", "--plan", "--json", "--zips", str(newer)).stdout
+    )
+    assert answer["changes"] == []
 
 
 @pytest.mark.usefixtures("at_the_operators")
 async def test_a_broken_update_is_rolled_back_and_the_old_version_serves(
-    cloud: Any, operator: Any, record: dict[str, Any], zips: Path
+    cloud: Any, operator: Any, record: dict[str, Any], newer: Path, tmp_path: Path
 ) -> None:
-    broken = deployment(operator, zips)
-    broken.check()
-    _, assembly = broken.prepare()
-    path = assembly / "Tenantry-local-Functions.template.json"
-    template = json.loads(path.read_text())
-    (gateway,) = [name for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Function"
-                  and r["Properties"]["FunctionName"] == "tenantry-local-gateway"]  # fmt: skip
-    template["Resources"][gateway]["Properties"]["Handler"] = "nowhere.handler"
-    template["Resources"]["Broken"] = {  # CloudFormation makes no parameter of this type; it fails after the function
-        "Type": "AWS::SSM::Parameter",
-        "DependsOn": [gateway],
-        "Properties": {"Name": "broken", "Type": "SecureString", "Value": "x"},
-    }
-    rename_template(assembly, path, json.dumps(template))
-    with pytest.raises(PlatformError) as refused:
-        broken._deploy(assembly, ["--all"])
-    assert refused.value.code == "deploy.failed"
-    status = cloud.client("cloudformation").describe_stacks(StackName="Tenantry-local-Functions")["Stacks"][0]
-    assert status["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    broken = other_zips(newer, tmp_path / "zips", gateway=with_nothing_in_it, publisher=no_package)
+    refused = operator.platform("deploy", "--stage", "local", "--yes", "--zips", str(broken), ok=False)
+    assert refused.returncode == 1
+    assert "deploy.failed" in refused.stderr
+    assert "Could not unzip uploaded file" in refused.stderr
+    assert "What stood before serves on." in refused.stderr
+    assert status(cloud) == "UPDATE_ROLLBACK_COMPLETE"
+    events = cloud.client("cloudformation").describe_stack_events(StackName=FUNCTIONS)["StackEvents"]
+    begun = next(n for n, e in enumerate(events) if (e["LogicalResourceId"], e["ResourceStatus"]) ==
+                 (FUNCTIONS, "UPDATE_IN_PROGRESS"))  # fmt: skip
+    done = [e["LogicalResourceId"] for e in events[:begun] if e["ResourceStatus"] == "UPDATE_COMPLETE"]
+    assert any(name.startswith("GatewayLive") for name in done)  # the gateway that can't start was live by then
     async with client.connect(f"{record['url']}/t/smokeone/probe/mcp") as session:
         assert len((await session.list_tools()).tools) == 3
+        answered = await session.call_tool("echo", {"text": "as before"})
+    assert answered.structured_content == {"text": "as before"}
 
 
 def test_going_back_deploys_what_stood_before(operator: Any, cloud: Any, record: dict[str, Any]) -> None:
     operator.platform("deploy", "--stage", "local", "--rollback", "--yes", "--no-smoke")
-    assert cloud.client("sns").list_subscriptions()["Subscriptions"] == []
+    assert mails(cloud) == []
 
 
 def test_destroying_keeps_the_data(operator: Any, cloud: Any, record: dict[str, Any]) -> None:

@@ -250,7 +250,9 @@ class Deployment:
                 bar.close()
                 verb = "destroy" if arguments[0] == "destroy" else "deploy"
                 self.terminal.step("stopped", "CloudFormation finishes or undoes by itself what it has begun")
-                self.terminal.next(f"platform {verb} --stage {self.wish.stage}   goes on from there, at any time")
+                self.terminal.next(
+                    f"platform {verb} --stage {self.wish.stage}   with the same options goes on from there"
+                )
                 raise
         if ended == 0:
             return
