@@ -65,7 +65,7 @@ def test_every_screen_is_free_of_serious_accessibility_faults(shown: Person, the
         page.screenshot(path=shots / f"pane-{name.lower().replace(' ', '-')}-{theme}.png")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 800), (360, 740)])
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (760, 800), (600, 800), (360, 740)])
 def test_narrow_windows_keep_everything_in_reach(
     person: Person, probe: Scripted, shots: Path, width: int, height: int
 ) -> None:
@@ -80,6 +80,12 @@ def test_narrow_windows_keep_everything_in_reach(
     page.screenshot(path=shots / f"narrow-{width}.png")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(person.pane("Model sees")).to_be_visible()
+    sheet = page.get_by_role("complementary", name="Inspector").bounding_box()
+    main = page.get_by_role("main").bounding_box()
+    assert sheet
+    assert main
+    assert (sheet["x"], sheet["width"]) == (main["x"], main["width"])  # all the room there is, and none of the widget's
+    assert sheet["y"] >= main["y"] + main["height"]
     assert serious(page) == []
     page.get_by_role("tab", name="Model sees").click()
     expect(page.get_by_role("textbox", name="Message")).to_be_visible()

@@ -41,6 +41,8 @@ export interface Place {
 export interface ConsoleLine {
   level: "log" | "info" | "warn" | "error" | "debug";
   text: string;
+  /** The address of something that did not load. */
+  missing?: string;
 }
 
 export interface Violation {

@@ -1,12 +1,12 @@
 import { isDict, type Dict } from "../json";
-import { title } from "../mcp/tools";
+import { ordered, title } from "../mcp/tools";
 
 const VALUES = 3; // arguments that a bubble names
 const LENGTH = 48; // characters of one of them
 
 /** A call as a person would say it: the tool's title, and its arguments in short. */
 export function phrase(tool: Dict, args: Dict): string {
-  const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const given = Object.entries(ordered(tool, args)).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const named = given.slice(0, VALUES).map(([name, value]) => `${readable(name)}: ${short(value)}`);
   if (given.length > VALUES) named.push(`${given.length - VALUES} more`);
   return [sentence(title(tool)), named.join(", ")].filter(Boolean).join(" — ");

@@ -2,7 +2,7 @@ import { isDict, same, type Dict } from "../json";
 import { claimsOf } from "../mcp/accounts";
 import type { Connection } from "../mcp/connection";
 import { clientMeta } from "../mcp/meta";
-import { fileParams, title } from "../mcp/tools";
+import { fileParams, ordered, title } from "../mcp/tools";
 import type { CallTurn, Turn } from "../state/conversation";
 import { DEFAULTS, knobs } from "../state/knobs";
 import { exchanges } from "../state/log";
@@ -77,7 +77,7 @@ async function inProcess(told: Told): Promise<string> {
 
 /** One call of the kit's client, files with their bytes. */
 async function call(turn: CallTurn, connection: Connection): Promise<string> {
-  const args: Dict = { ...turn.args };
+  const args = ordered(turn.tool, turn.args);
   for (const param of fileParams(turn.tool)) {
     const value = args[param];
     if (Array.isArray(value)) args[param] = await Promise.all(value.map((file) => fileOf(file, connection)));
@@ -157,7 +157,7 @@ function expectText(text: string): string {
 }
 
 function name({ tool, args, result }: CallTurn): string {
-  const first = Object.values(args).find((value) => ["string", "number"].includes(typeof value) && String(value).length <= 24);
+  const first = Object.values(ordered(tool, args)).find((value) => ["string", "number"].includes(typeof value) && String(value).length <= 24);
   const parts = ["test", tool.name, first ?? "", result?.isError ? "fails" : ""];
   return parts.join("_").toLowerCase().replace(/\W+/g, "_").replace(/_+/g, "_").replace(/_$/, "");
 }
@@ -172,7 +172,7 @@ function overTheWire({ connection, turn, turns }: Told): string {
   const { structuredContent: structured } = result;
   const lines = [
     `    async with Client(URL) as client:`,
-    `        result = await client.call_tool(${python(turn.tool.name)}, ${python(turn.args, 8, 40)})`,
+    `        result = await client.call_tool(${python(turn.tool.name)}, ${python(ordered(turn.tool, turn.args), 8, 40)})`,
     `    assert ${result.isError ? "" : "not "}result.is_error`,
   ];
   if (structured !== undefined) lines.push(`    assert result.structured_content == ${python(expected(structured, turn.args, sisters({ connection, turn, turns })), 4, 36)}`);

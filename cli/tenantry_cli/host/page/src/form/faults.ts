@@ -11,6 +11,9 @@ export const FormFaults = createContext<Faults>(new Map());
 /** Said of a whole because of a part of it: the part says it better. */
 const OF_A_PART = /^(Property "|Items did not match|A subschema had errors|Instance does not match every|Property name)/;
 
+/** Said of what `additionalProperties: false` leaves out. */
+const NOT_TAKEN = "False boolean schema.";
+
 /** Where arguments break the schema, in words a person can act on. A file's URL is filled in later: not missed here. */
 export function faultsOf(schema: Dict, args: unknown): Faults {
   const faults = new Map<string, string>();
@@ -23,7 +26,9 @@ export function faultsOf(schema: Dict, args: unknown): Faults {
       const at = missing ? `${pointer}/${encoded(missing[1]!)}` : pointer;
       if (OF_A_PART.test(text)) continue;
       const said = faults.get(at);
-      faults.set(at, said && said !== plainly(text) ? `${said} ${plainly(text)}` : plainly(text));
+      if (text.startsWith(NOT_TAKEN) && said) continue; // what breaks its own schema counts as not evaluated, too
+      if (said === plainly(NOT_TAKEN)) faults.delete(at);
+      faults.set(at, said && faults.has(at) && said !== plainly(text) ? `${said} ${plainly(text)}` : plainly(text));
     }
     if (faults.size === 0) faults.set("", result.errorMessage);
   } catch (error) {
@@ -56,6 +61,7 @@ function plainly(text: string): string {
     [/ is not a multiple of (.*)\.$/, (_, step) => `A multiple of ${step}.`],
     [/^Array has too few items \(\d+ < (\d+)\)/, (_, least) => `At least ${least} ${least === "1" ? "item" : "items"}.`],
     [/^Array has too many items \(\d+ > (\d+)\)/, (_, most) => `At most ${most} items.`],
+    [/^False boolean schema/, () => "This is not among what is taken."],
     [/^Duplicate items/, () => "The same item is there twice."],
   ];
   for (const [pattern, say] of rules) {

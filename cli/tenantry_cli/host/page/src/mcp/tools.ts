@@ -29,6 +29,12 @@ export function title(tool: Dict): string {
   return tool.title ?? tool.annotations?.title ?? tool.name;
 }
 
+/** Arguments in the order of the tool's schema, which is the form's; what it does not name comes last. */
+export function ordered(tool: Dict, args: Dict): Dict {
+  const named = Object.keys(tool.inputSchema?.properties ?? {}).filter((name) => name in args);
+  return { ...Object.fromEntries(named.map((name) => [name, args[name]])), ...args };
+}
+
 export function fileParams(tool: Dict): string[] {
   const list = tool._meta?.["openai/fileParams"];
   return Array.isArray(list) ? list.filter((name) => typeof name === "string") : [];

@@ -10,6 +10,7 @@ import { picture } from "../call/picture";
 import { Ask } from "./Ask";
 import { Icon, IconButton } from "./icons";
 import { Content } from "./Content";
+import { Files } from "./Files";
 import { showPane } from "./Inspector";
 import { SignIn } from "./SignIn";
 import { copy, toast } from "./toast";
@@ -91,6 +92,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           {error}
         </p>
       )}
+      {result && !challenge && <Files result={result} />}
       {result && !challenge && (
         <details class="result" open={!widget}>
           <summary>{result.isError ? "The tool reported an error" : "What the tool said"}</summary>

@@ -20,7 +20,7 @@ export function Json({ value, name, level = 0, open = OPEN }: Props) {
   return (
     <>
       {name !== undefined && <span class="json-key">{name}</span>}
-      {typeof value === "string" ? <Text value={value} /> : <span class="json-value">{value === undefined ? "undefined" : JSON.stringify(value)}</span>}
+      {typeof value === "string" ? <Text value={value} /> : <span class="json-value">{value === undefined ? "none" : JSON.stringify(value)}</span>}
     </>
   );
 }

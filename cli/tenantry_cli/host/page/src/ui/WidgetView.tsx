@@ -58,9 +58,11 @@ export function WidgetView({ turn, connection, uri, bare }: { turn: CallTurn; co
     );
   const mode = instance?.mode.value ?? "inline";
   const place = instance?.place.value;
+  // It runs while the person is asked (O01), and most have nothing to show yet: no empty frame below the question
+  const blank = (turn.phase === "approval" || turn.phase === "denied") && !instance?.drawn.value;
   const border = instance?.template.ui.border;
   return (
-    <div class="widget" data-mode={mode} data-border={border === true} data-device={knobs.value.device} style={{ "--widget-width": `${instance?.width.value ?? 768}px` }}>
+    <div class="widget" inert={blank} data-blank={blank} data-mode={mode} data-border={border === true} data-device={knobs.value.device} style={{ "--widget-width": `${instance?.width.value ?? 768}px` }}>
       {!bare && (
         <div class="widget-bar" role="toolbar" aria-label="Widget">
           <IconButton name="back" label="Back in the widget" disabled={!place?.back} onClick={() => instance?.post({ tenantry: "go", to: "back" })} />

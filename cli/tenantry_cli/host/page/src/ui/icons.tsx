@@ -27,6 +27,7 @@ const PATHS = {
   moon: "M20 14a8 8 0 1 1-10-10 7 7 0 0 0 10 10z",
   form: "M4 5h16v14H4zM7 9h6M7 13h10",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l4 4",
+  download: "M12 4v11M7 11l5 5 5-5M5 20h14",
   file: "M6 3h8l4 4v14H6zM14 3v4h4",
 } as const;
 

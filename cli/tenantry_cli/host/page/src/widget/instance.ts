@@ -18,7 +18,9 @@ import { WatchedTransport } from "./transport";
 
 const SANDBOX = "allow-scripts allow-same-origin allow-forms";
 const FIRST_HEIGHT = 160; // pixels until the widget has said its own
+const BLANK = 24; // pixels: an empty page with its margins is not higher
 const TEARDOWN = 800; // milliseconds a widget has to say goodbye
+const SILENCE = 1500; // milliseconds after its load in which a widget that works has said something
 const FEATURES = { camera: "camera", microphone: "microphone", geolocation: "geolocation", clipboardWrite: "clipboard-write" };
 
 export const viewport = signal({ width: innerWidth, height: innerHeight });
@@ -37,6 +39,8 @@ export class Instance {
   readonly openIn = signal<string | null>(null);
   readonly problem = signal("");
   readonly ready = signal(false);
+  /** Whether it has said that there is something to see. */
+  readonly drawn = signal(false);
   readonly loaded = signal(false);
   readonly modal = signal<Instance | null>(null);
   frame: HTMLIFrameElement | undefined;
@@ -47,6 +51,9 @@ export class Instance {
   #sent: Globals | undefined;
   #start: Start | undefined;
   #triedAgain = false;
+  /** What this document did not get, and whether its script has asked the host for anything. */
+  readonly #missing = new Set<string>();
+  #spoke = false;
   #delivered: { input?: string; result?: Dict; cancelled?: boolean } = {};
   #initialized = signal(0);
   #stops: (() => void)[] = [];
@@ -150,6 +157,7 @@ export class Instance {
 
   setHeight(pixels: number): void {
     if (!Number.isFinite(pixels) || pixels < 0 || !this.#resizes.admits()) return;
+    if (pixels > BLANK) this.drawn.value = true;
     const shown = this.shown();
     this.height.value = Math.min(Math.round(pixels), shown ? maxHeight({ ...shown, mode: this.mode.value === "pip" ? "pip" : "inline" }) : 800);
     heights.set(this.turnId, this.height.value);
@@ -202,6 +210,8 @@ export class Instance {
   async #receive(data: FromWidget | FromProxy): Promise<void> {
     switch (data.tenantry) {
       case "ready":
+        this.#missing.clear();
+        this.#spoke = false;
         this.timings.mark("script");
         this.#transport?.reset();
         this.#sent = this.#start?.globals;
@@ -219,7 +229,10 @@ export class Instance {
         }
         if (!data.alive) this.problem.value = "The widget navigated itself away. That is refused: widgets stay in their frame.";
         this.loaded.value = data.alive;
-        if (data.alive) note({ direction: "from widget", name: "loaded", detail: {}, turn: this.turnId });
+        if (data.alive) {
+          note({ direction: "from widget", name: "loaded", detail: {}, turn: this.turnId });
+          this.#listenFor(this.session);
+        }
         return;
       case "painted":
         if (Number.isFinite(data.at)) this.timings.mark("paint", data.at - performance.timeOrigin);
@@ -228,8 +241,10 @@ export class Instance {
         note({ direction: "refused", name: data.reason, detail: { count: data.count, sample: data.sample }, turn: this.turnId });
         return;
       case "call":
+        this.#spoke = true;
         return answerCall(this, data);
       case "state":
+        this.#spoke = true;
         note({ direction: "from widget", name: "setWidgetState", detail: data.state, turn: this.turnId });
         if (this.#sent) this.#sent = { ...this.#sent, widgetState: data.state };
         change(this.turnId, { widgetState: data.state });
@@ -243,7 +258,10 @@ export class Instance {
         this.setHeight(data.height);
         return;
       case "console":
-        for (const line of data.lines) print({ level: line.level, text: String(line.text) });
+        for (const line of data.lines) {
+          print({ level: line.level, text: String(line.text) });
+          if (line.missing) this.#missing.add(String(line.missing));
+        }
         if (data.dropped) note({ direction: "refused", name: "console flood", detail: { lines: data.dropped }, turn: this.turnId });
         return;
       case "violation":
@@ -255,6 +273,14 @@ export class Instance {
   }
 
   #told = false;
+
+  /** A widget that lacks something and stays silent is dead, and its page is the only one who knows why. */
+  #listenFor(session: string): void {
+    setTimeout(() => {
+      if (this.session !== session || !this.#missing.size || this.#spoke || this.#initialized.peek() || !this.frame?.isConnected) return;
+      print({ level: "error", text: `The widget loaded, but never spoke to the host. What did not load:\n${[...this.#missing].join("\n")}` });
+    }, SILENCE);
+  }
 
   #pushGlobals(): void {
     const shown = this.shown();
