@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 from tenantry_registry import names
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.vendor import declares
 
 MANUAL = "plugin.toml"
 
@@ -72,12 +73,23 @@ class PluginFolder:
         return {"env": dotenv, "secrets": {name: value for name, value in dotenv.items() if name in required}}
 
     def own_interpreter(self) -> str | None:
-        """The author's own Python: the folder's .venv, else $VIRTUAL_ENV, or None where they have neither."""
-        for venv in (self.path / ".venv", Path(os.environ.get("VIRTUAL_ENV") or os.devnull)):
+        """The author's own Python: the folder's .venv, else $VIRTUAL_ENV, or None where they have neither.
+
+        An active environment that is the platform's own has the platform's packages, whatever the plugin requires: it
+        counts only for a plugin that requires nothing.
+        """
+        active = Path(os.environ.get("VIRTUAL_ENV") or os.devnull)
+        if self._is_platforms(active) and declares(self.path, str(self.config.get("entrypoint", ""))):
+            active = Path(os.devnull)
+        for venv in (self.path / ".venv", active):
             python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
             if python.is_file():
                 return str(python)
         return None
+
+    def _is_platforms(self, venv: Path) -> bool:
+        """Whether it is the environment that this command runs in, and none that the plugin keeps in its folder."""
+        return venv.resolve() == Path(sys.prefix).resolve() and not venv.resolve().is_relative_to(self.path)
 
     def interpreter(self) -> str:
         """What runs this plugin under development: its author's own Python, or the one that runs this."""

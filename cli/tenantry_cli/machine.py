@@ -82,6 +82,7 @@ class Machine:
                 bundle=packed.data,
                 progress=progress,
                 provided=environment.provided(folder) if own else (),
+                development=True,
                 **folder.surroundings(),
             )
         except RulesBroken as error:

@@ -121,11 +121,24 @@ def _missing(folder: str, module: str, error: ModuleNotFoundError) -> LoadError:
             f"{top} was built for another platform: {foreign} does not load here.",
             f"Publish again; {top} must fit Python {sys.version_info[0]}.{sys.version_info[1]} on {sys.platform}.",
         )
-    return LoadError(
-        "plugin.dependency",
-        f"There is no module {name}.",
-        f"Add the package that brings {top} to requirements.txt and publish again.",
-    )
+    told = f"Add the package that brings {top} to requirements.txt and publish again."
+    if _asks_for(folder, top):
+        told = (
+            f"requirements.txt names {top}, but what is installed has no {name}: name a version that has it, and where "
+            "the plugin runs in an environment of its own (.venv), install requirements.txt there."
+        )
+    return LoadError("plugin.dependency", f"There is no module {name}.", told)
+
+
+def _asks_for(folder: str, package: str) -> bool:
+    """Whether the bundle's requirements.txt names a package."""
+    try:
+        with open(os.path.join(folder, "requirements.txt"), encoding="utf-8", errors="replace") as file:
+            lines = [line.strip().lower().replace("-", "_") for line in file]
+    except FileNotFoundError:
+        return False
+    name = package.lower()
+    return any(line.startswith(name) and not line[len(name) : len(name) + 1].isidentifier() for line in lines)
 
 
 def _foreign_wheel(package: str) -> str:

@@ -27,10 +27,11 @@ def check(
     bundle: Mapping[str, Any],
     target: str = "",
     provided: Collection[str] = (),
+    development: bool = False,
 ) -> Report:
     """The report on a release. `files` is the author's part; `bundle` all entries by path, vendored ones included;
     `target` the platform that dependencies must be built for; `provided` what may be imported though it is not in the
-    bundle (the author's own environment, under development)."""
+    bundle (the author's own environment, under development). `development`: it runs on this machine only, for now."""
     findings: list[Finding] = [*compiled.findings]
     manifest = compiled.manifest
     declared = {str(tool["name"]): tool for tool in reversed(description.tools)}
@@ -51,7 +52,7 @@ def check(
     findings += check_widgets(compiled.widgets)
     findings += check_assets(compiled.widgets)
     findings += check_bundle(config, files, bundle, target)
-    findings += check_imports(config, files, bundle, provided)
+    findings += check_imports(config, files, bundle, provided, development=development)
     return Report(
         name=config.name,
         findings=ordered(findings),

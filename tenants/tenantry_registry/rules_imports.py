@@ -2,7 +2,8 @@
 
 Under development an import finds whatever its author has installed; hosted, it finds the bundle, what was vendored for
 it, the standard library and the kit. Modules are read, not run, from the entrypoint on along the bundle's own modules.
-An import that the code can do without (in a `try` that catches it, under TYPE_CHECKING) is none of this rule's.
+An import that the code can do without (in a `try` that catches it, under TYPE_CHECKING, for another version of Python
+or another system) is none of this rule's.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from tenantry_registry.config import Config
 from tenantry_registry.kit_folder import KIT
@@ -18,14 +20,21 @@ from tenantry_registry.rules import found
 
 VENDOR = "_vendor/"
 COMPILED = (".so", ".pyd", ".dylib")
+ELSEWHERE = ("TYPE_CHECKING", "sys.version_info", "sys.platform", "os.name")  # in an if: it may not run here
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
 def check_imports(
-    config: Config, files: Mapping[str, bytes], bundle: Iterable[str], provided: Collection[str]
+    config: Config,
+    files: Mapping[str, bytes],
+    bundle: Iterable[str],
+    provided: Collection[str],
+    *,
+    development: bool = False,
 ) -> Iterator[Finding]:
     """`files` is the author's part, `bundle` the path of every entry; `provided` are further names that may be
-    imported: what the requirements bring where they were not vendored."""
+    imported: what the requirements bring where they were not vendored. Under `development` the import may find what
+    is installed there, so it is only warned of."""
     own = importable(path for path in files if not path.startswith(VENDOR))
     vendored = importable(path.removeprefix(VENDOR) for path in bundle if path.startswith(VENDOR))
     known = {*own, *vendored, *provided, *KIT, *sys.stdlib_module_names, "__future__"}
@@ -36,7 +45,8 @@ def check_imports(
             if top not in known and top not in told:
                 told.add(top)
                 words = f"{path} imports {top}, which no requirement brings."
-                yield found("dependency.undeclared", top, words, Place(path, line))
+                finding = found("dependency.undeclared", top, words, Place(path, line))
+                yield replace(finding, severity="warn") if development else finding
 
 
 def importable(paths: Iterable[str]) -> set[str]:
@@ -96,7 +106,7 @@ def _nodes(tree: ast.AST, optional: bool) -> Iterator[ast.AST]:
     for node in ast.iter_child_nodes(tree):
         if not optional and isinstance(node, ast.Try) and any(map(_catches, node.handlers)):
             continue
-        if not optional and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if not optional and isinstance(node, ast.If) and any(word in ast.unparse(node.test) for word in ELSEWHERE):
             continue
         yield node
         yield from _nodes(node, optional)

@@ -33,6 +33,8 @@ INCLUDED: Final = re.compile(r"^\s*(?:-r|-c|--requirements?|--constraints?)[ =]+
 NAMED: Final = re.compile(
     r"^[ \t]*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)[ \t]*(?:\[[^\]]*\])?[ \t]*(?P<version>[^#;\n]*)", re.MULTILINE
 )
+# A version, a compatible one, an address; none below 2, or none from there on
+SAYS_WHICH_MCP: Final = re.compile(r"^(?:={2,3}|~=|@|>=?\s*[2-9])|<\s*2(?!\d|[.\d]*[1-9])|<=?\s*1(?!\d)")
 V1_IMPORT: Final = re.compile(r"^\s*(?:from\s+mcp\.server\.fastmcp\b|import\s+mcp\.server\.fastmcp\b)", re.MULTILINE)
 V1_NOTICE: Final = (
     "mcp: the code imports mcp.server.fastmcp, which mcp 2 no longer has; resolved as mcp<2. Pin it to say so yourself."
@@ -87,11 +89,19 @@ def requirements(folder: Path, entrypoint: str) -> Requirements | None:
 
     Raises: PlatformError `vendor.requirements` when what it names can't be read.
     """
-    found = _script(folder, entrypoint) or _requirements_file(folder) or _pyproject(folder)
-    if found is None or not any(line.strip() and not line.lstrip().startswith("#") for line in found[1].splitlines()):
+    found = _found(folder, entrypoint)
+    if found is None:
         return None
     file, text = found
     return Requirements(file, text, below_mcp_2=_wants_mcp_1(folder, text))
+
+
+def declares(folder: Path, entrypoint: str) -> bool:
+    """Whether the plugin in `folder` names dependencies, be it in words that can't be read."""
+    try:
+        return _found(folder, entrypoint) is not None
+    except PlatformError:
+        return True
 
 
 def vendor(
@@ -218,6 +228,14 @@ def _explained(stderr: str, target: Target) -> PlatformError:
     )
 
 
+def _found(folder: Path, entrypoint: str) -> tuple[str, str] | None:
+    """The first place that names anything, and what it says."""
+    found = _script(folder, entrypoint) or _requirements_file(folder) or _pyproject(folder)
+    if found is None or not any(line.strip() and not line.lstrip().startswith("#") for line in found[1].splitlines()):
+        return None
+    return found
+
+
 def _script(folder: Path, entrypoint: str) -> tuple[str, str] | None:
     module, colon, _ = entrypoint.partition(":")
     path = folder / (f"{module.replace('.', '/')}.py" if colon else entrypoint)
@@ -276,6 +294,6 @@ def _pinned(text: str, package: str) -> bool:
 
 def _wants_mcp_1(folder: Path, text: str) -> bool:
     """Whether code needs `mcp` 1.x and nothing in the requirements says which one it is."""
-    if any(re.match(r"={2,3}|~=|@|>=?\s*[2-9]", version) for version in _versions(text, "mcp")):
+    if any(SAYS_WHICH_MCP.search(version) for version in _versions(text, "mcp")):
         return False
     return any(V1_IMPORT.search(path.read_text("utf-8", "replace")) for path in sorted(folder.rglob("*.py")))

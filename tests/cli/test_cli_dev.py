@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,30 @@ def test_tools_run_in_the_authors_own_environment(
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", telling / ".venv"], check=True)
     served = dev("dev", "telling")
     assert text(served.call("telling", "tell")).split("|")[3] == str(telling / ".venv")
+
+
+def test_the_platforms_own_environment_does_not_stand_for_a_plugins_requirements(
+    dev: Callable[..., Served], telling: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = "tree-1.0.dist-info"
+    with zipfile.ZipFile(here / "tree-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("tree_code.py", "AGE = 'a hundred years'\n")
+        wheel.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: tree\nVersion: 1.0\n")
+        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{about}/RECORD", f"tree_code.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n")
+    (telling / "requirements.txt").write_text("tree<2\n")
+    server = telling / "server.py"
+    server.write_text(server.read_text().replace("sys.prefix])", "tree_code.AGE])").replace("os, sys", "os, tree_code"))
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    monkeypatch.setenv("UV_NO_INDEX", "1")
+    monkeypatch.setenv("UV_FIND_LINKS", str(here))
+    served = dev("dev", "telling")
+    assert text(served.call("telling", "tell")).split("|")[3] == "a hundred years"
+
+
+def test_a_secret_that_the_dotenv_has_no_value_for_is_said(dev: Callable[..., Served], telling: Path) -> None:
+    (telling / ".env").unlink()
+    assert "needs KEY: write KEY=… into telling/.env" in dev("dev", "telling").wait_for("needs KEY")
 
 
 def test_a_failing_tool_is_masked_on_the_wire_and_explained_in_the_terminal(

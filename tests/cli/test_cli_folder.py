@@ -42,6 +42,21 @@ def test_the_folders_own_venv_comes_before_the_active_one(here: Path, monkeypatc
     assert PluginFolder.open(path).interpreter() == str(path / ".venv" / "bin" / "python")
 
 
+def test_the_platforms_own_environment_is_not_taken_for_that_of_a_plugin_with_requirements(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = plugin(here / "zoo")
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    assert PluginFolder.open(path).own_interpreter() == f"{sys.prefix}/bin/python"
+    (path / "requirements.txt").write_text("mcp<2\n")
+    assert PluginFolder.open(path).own_interpreter() is None
+    monkeypatch.setattr(sys, "prefix", str(path / "env"))
+    (path / "env" / "bin").mkdir(parents=True)
+    (path / "env" / "bin" / "python").touch()
+    monkeypatch.setenv("VIRTUAL_ENV", str(path / "env"))
+    assert PluginFolder.open(path).own_interpreter() == str(path / "env" / "bin" / "python")
+
+
 def test_a_folder_of_folders_is_every_plugin_in_it(here: Path) -> None:
     plugin(here / "all" / "b", 'name = "bee"\n')
     plugin(here / "all" / "a", 'name = "ant"\n')

@@ -184,7 +184,7 @@ async def published(name: str, source: Path, folder: Path) -> Release:
     packed = bundle.pack(source, vendored(name)[0])
     runner = runner_of(name, objects, folder)
     try:
-        made = await publish(objects=objects, runner=runner, name=Name("acme", name), bundle=packed)
+        made = await publish(objects=objects, runner=runner, name=Name("acme", name), bundle=packed, development=True)
     finally:
         await runner.aclose()
     return Release(objects, folder, made.manifest)

@@ -49,6 +49,8 @@ def test_what_was_vendored_or_is_provided_is_known() -> None:
         "try:\n    import httpx\nexcept:\n    pass",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import httpx",
         "import typing\nif typing.TYPE_CHECKING:\n    import httpx",
+        "import sys\nif sys.version_info < (3, 11):\n    import tomli",
+        "import sys\nif sys.platform == 'emscripten':\n    import pyodide",
     ],
 )
 def test_what_the_code_can_do_without_is_not_asked_for(source: str) -> None:

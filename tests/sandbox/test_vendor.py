@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tenantry_registry import vendor
 from tenantry_registry.errors import PlatformError
-from tenantry_registry.vendor import HOST, LAMBDA, V1_NOTICE, requirements
+from tenantry_registry.vendor import HOST, LAMBDA, V1_NOTICE, declares, requirements
 
 
 def wheel(folder: Path, name: str, version: str, tag: str = "py3-none-any", needs: str = "") -> None:
@@ -119,6 +119,12 @@ def test_a_plugin_that_asks_for_nothing_gets_nothing(plugin, files) -> None:
     assert requirements(plugin(**files), "server:mcp") is None
 
 
+def test_whether_a_plugin_asks_for_anything_can_be_told_of_words_that_can_not_be_read(plugin) -> None:
+    assert not declares(plugin(), "server:mcp")
+    assert declares(plugin(pyproject__toml="[project\n"), "server:mcp")
+    assert declares(plugin(requirements__txt="pure\n"), "server:mcp")
+
+
 def test_requirements_that_include_each_other_are_read_once(plugin, resolve) -> None:
     folder = plugin(requirements__txt="-r more.txt\npure\n", more__txt="-r requirements.txt\ndeeper\n")
     assert resolve(folder).packages == ("deeper==2.0", "pure==1.0")
@@ -151,6 +157,10 @@ V1 = "from mcp.server.fastmcp import FastMCP\n"
         ("mcp\n", "from mcp.server import MCPServer\n", "mcp==2.3.0", ()),
         ("mcp>=2\n", V1, "mcp==2.3.0", ()),
         ("mcp==1.30.0\n", V1, "mcp==1.30.0", ()),
+        ("mcp<2\n", V1, "mcp==1.30.0", ()),
+        ("mcp>=1.2,<2.0  # the first SDK\n", V1, "mcp==1.30.0", ()),
+        ("mcp<=1.40\n", V1, "mcp==1.30.0", ()),
+        ("mcp<20\n", V1, "mcp==1.30.0", (V1_NOTICE,)),
     ],
 )
 def test_code_for_the_first_sdk_gets_the_first_sdk(plugin, resolve, asked, code, resolved, notices) -> None:
