@@ -8,7 +8,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
-from tenantry_registry.bundle import IGNORED
+from tenantry_registry.bundle import IGNORED, is_test
 from watchfiles import Change, DefaultFilter, awatch
 
 SETTLE_MS = 20  # of quiet after a change: an editor writes, renames and touches in one go
@@ -42,8 +42,11 @@ async def changes(folders: Sequence[Path], stop: asyncio.Event) -> AsyncIterator
             else:
                 continue  # a draft that was renamed to what it was a draft of
             folder = next((parent for parent in path.parents if parent in folders), None)
-            if folder is not None:
-                changed.setdefault(folder, []).append(str(path.relative_to(folder)))
+            if folder is None:
+                continue
+            within = path.relative_to(folder)
+            if not any(is_test(part) for part in within.parts):
+                changed.setdefault(folder, []).append(str(within))
         if changed:
             yield changed
 

@@ -40,6 +40,7 @@ PIECE = 256 * 1024  # bytes inflated at a time
 IGNORED = frozenset(
     {"__pycache__", ".git", ".venv", "node_modules", ".env", ".tenantry", ".tenantryignore", ".DS_Store"}
 )
+TESTS = ("tests", "test_*.py", "conftest.py")  # an author's tests: they run at home, and would make a release of a save
 IGNORE_FILE = ".tenantryignore"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest date a zip can hold: none of ours says when it was made
 END = struct.Struct("<4s4H2LH")  # the end of the central directory
@@ -114,8 +115,8 @@ def digest(data: bytes) -> str:
 def pack(folder: Path, extra: Mapping[str, bytes] | None = None) -> bytes:
     """The folder as a bundle; `extra` adds files (vendored ones under `_vendor/`) or replaces them.
 
-    Left out: IGNORED names, `.env.*`, compiled Python, and what `.tenantryignore` lists (one glob a line; a pattern
-    with a slash is matched against the path, another against every name on it).
+    Left out: IGNORED names, TESTS, `.env.*`, compiled Python, and what `.tenantryignore` lists (one glob a line; a
+    pattern with a slash is matched against the path, another against every name on it).
 
     Raises: PlatformError `bundle.folder`, `bundle.link`, `bundle.reserved`, and all that `read` raises.
     """
@@ -293,9 +294,14 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
                 yield str(here / name), path
 
 
+def is_test(name: str) -> bool:
+    """Whether a file or folder of that name holds an author's tests, which no bundle has."""
+    return any(fnmatchcase(name, pattern) for pattern in TESTS)
+
+
 def _ignored(path: PurePosixPath, patterns: list[str]) -> bool:
     name = path.name
-    if name in IGNORED or name.startswith(".env.") or name.endswith((".pyc", ".pyo")):
+    if name in IGNORED or name.startswith(".env.") or name.endswith((".pyc", ".pyo")) or is_test(name):
         return True
     for pattern in patterns:
         bare = pattern.strip("/")

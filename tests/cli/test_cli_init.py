@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from tenantry_cli import manual, scaffold
 from tenantry_cli.commands import init
-from tenantry_registry import config
+from tenantry_registry import bundle, config
 
 NPM = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "npm"
 
@@ -33,6 +34,16 @@ def test_a_template_publishes_clean_as_generated(kind: str, platform: Callable[.
     published = platform("publish", "city-zoo")
     assert published.code == 0, published.err
     assert "my-plugin" not in "".join(p.read_text() for p in (here / "city-zoo").rglob("*") if p.is_file())
+
+
+def test_the_first_template_has_a_test_that_passes_and_stays_at_home(platform: Callable[..., Any], here: Path) -> None:
+    platform("init", "zoo")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "zoo"]
+    ran = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout
+    files = bundle.read(bundle.pack(here / "zoo")).files
+    assert not [path for path in files if "test" in path]
 
 
 @pytest.mark.row("O19")

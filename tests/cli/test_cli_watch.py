@@ -48,3 +48,22 @@ async def test_one_save_by_way_of_a_draft_is_one_file(tmp_path: Path) -> None:
         assert changed == {tmp_path: ["server.py"]}
         break
     await saving
+
+
+async def test_saving_a_test_is_no_news(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    (tmp_path / "tests").mkdir()
+
+    async def save() -> None:
+        while not stop.is_set():  # until the watcher is up and has seen it
+            for name in ("tests/test_server.py", "tests/data.csv", "test_more.py", "conftest.py"):
+                (tmp_path / name).write_text("")
+            (tmp_path / "server.py").write_text("")
+            await asyncio.sleep(0.3)
+
+    saving = asyncio.create_task(save())
+    async for changed in changes([tmp_path], stop):
+        stop.set()
+        assert changed == {tmp_path: ["server.py"]}
+        break
+    await saving
