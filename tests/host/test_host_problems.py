@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from person import Person
 from playwright.sync_api import Page, expect
+from test_host_page import serious
 from test_host_real import Served, started
 
 PLUGIN = """from tenantry import Plugin
@@ -52,6 +53,7 @@ def test_what_does_not_publish_is_said_where_it_is_and_is_gone_when_it_does(page
     expect(banner).to_contain_text("plugin.import Loading server:plugin failed: SyntaxError")
     expect(banner).to_contain_text("server.py:13")
     expect(banner).to_contain_text("def broken(:")
+    assert serious(page) == []
     card = person.run("crash")
     expect(card).to_contain_text("(error ")
     write(dev.folder, "good", PLUGIN + "\n")

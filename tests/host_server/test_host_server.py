@@ -226,11 +226,13 @@ async def test_files_belong_to_plugins_and_their_urls_expire() -> None:
 async def test_news_of_releases_is_streamed_until_the_source_ends() -> None:
     async def events() -> AsyncIterator[dict[str, str]]:
         yield {"tenant": "acme", "plugin": "zoo", "release": "r2"}
+        yield {"event": "refused", "tenant": "acme", "plugin": "zoo"}
         await asyncio.sleep(0)
 
     async with client(host(events=events)) as http:
         body = (await http.get("/_host/events")).text
         assert 'event: release\ndata: {"tenant": "acme", "plugin": "zoo", "release": "r2"}' in body
+        assert 'event: refused\ndata: {"tenant": "acme", "plugin": "zoo"}' in body
 
 
 async def test_a_picture_waits_for_the_page_and_an_unknown_one_does_not_exist() -> None:
