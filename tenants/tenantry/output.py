@@ -16,7 +16,7 @@ from tenantry.content import BLOCKS, Content, block, blocks
 from tenantry.file import File
 from tenantry.result import Result
 from tenantry.schema import Json, generate, is_object, unmark_files
-from tenantry.signature import UNSAYABLE, Signature
+from tenantry.signature import ODD, UNSAYABLE, Signature, spelled, why
 
 WRAP = "result"  # the key that data take which are no object: structuredContent is one before 2026-07-28
 
@@ -95,8 +95,7 @@ def _data(signature: Signature, annotation: Any) -> Output:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         schema = unmark_files(generate(adapter, "serialization"))
     except (TypeError, *UNSAYABLE) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise signature.fault(f"its return type has no JSON Schema. {reason}") from error
+        raise signature.fault(f"its return type, {spelled(annotation)}, has no JSON Schema{why(error)}", ODD) from error
     if is_object(schema):
         if schema.get("title") == getattr(annotation, "__name__", None):
             schema.pop("title", None)

@@ -60,7 +60,9 @@ class Signature:
         try:
             schema = generate(TypeAdapter(self.model), "validation")
         except UNSAYABLE as error:
-            raise self.fault(f"a parameter's type has no JSON Schema. {_first_line(error)}") from error
+            fields = {name: self.model.model_fields[_field(index)] for index, name in enumerate(self.names)}
+            odd = _odd(self.hints, fields, lambda one: generate(_adapter(one), "validation"))
+            raise self.fault(f"the type of {odd} has no JSON Schema{why(error)}", ODD) from error
         schema.pop("title", None)
         schema.setdefault("properties", {})
         return schema
@@ -128,7 +130,9 @@ def read(function: Callable[..., Any], *, kind: str, raw: bool = False) -> Signa
     try:
         model = None if rest else create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
     except (*UNSAYABLE, TypeError, ValueError) as error:
-        raise fault(f"a parameter's type can't be used. {_first_line(error)}") from error
+        each = dict(zip(names, fields.values(), strict=True))
+        odd = _odd(hints, each, lambda one: create_model("One", p0=one))
+        raise fault(f"the type of {odd} can't be used{why(error)}", ODD) from error
     return Signature(function, name, tuple(names), frozenset(required), model, context, hints, place)
 
 
@@ -179,5 +183,29 @@ def _names_file(annotation: Any) -> bool:
     return annotation is File or any(_names_file(argument) for argument in get_args(annotation))
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0]
+def _odd(hints: Mapping[str, Any], fields: Mapping[str, Any], attempt: Callable[[Any], Any]) -> str:
+    """Which parameter it is that can't be: the one with whose field alone `attempt` fails, and its type."""
+
+    def fails(name: str) -> bool:
+        try:
+            attempt(fields[name])
+        except Exception:
+            return True
+        return False
+
+    odd = [f"the parameter {name}, {spelled(hints[name])}," for name in fields if fails(name)]
+    return odd[0] if odd else "a parameter"
+
+
+def _adapter(field: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(Annotated[field.annotation, field])
+
+
+def spelled(annotation: Any) -> str:
+    """A type as its author wrote it, nearly."""
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def why(error: BaseException) -> str:
+    """What is wrong, where that is no advice of pydantic's to the author of a model."""
+    return f": {error}" if isinstance(error, Misfit) else "."

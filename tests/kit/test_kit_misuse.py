@@ -75,6 +75,11 @@ def opaque(a: Plugin) -> str:
     return ""
 
 
+def second_opaque(a: int, b: list[Plugin]) -> str:
+    """Opaque, too."""
+    return ""
+
+
 def callback(a: Callable[[], int]) -> str:
     """Callback."""
     return ""
@@ -192,15 +197,19 @@ no_type.__annotations__["species"] = object()
         (tool(unresolved), "NoSuchType.*\\sDefine or import it above"),
         (tool(unresolved_later), "the annotation of b can't be evaluated"),
         # From Python 3.12 on it is pydantic that finds this out, which looks at all parameters together.
-        (tool(no_type), "species is no type: <object.*\\sAnnotate it with a type|type can't be used. .*<object"),
-        (tool(opaque), "a parameter's type can't be used"),
-        (tool(callback), "a parameter's type has no JSON Schema"),
-        (tool(unsayable_default), "a parameter's type has no JSON Schema"),
-        (tool(half_sayable), "a parameter's type has no JSON Schema"),
+        (
+            tool(no_type),
+            "species is no type: <object.*\\sAnnotate it with a type|the parameter species, <object.*, can't be used",
+        ),
+        (tool(opaque), "opaque: the type of the parameter a, Plugin, can't be used\\.\\sAnnotate it with a type"),
+        (tool(second_opaque), "the type of the parameter b, list.*Plugin.*, can't be used\\.\\sAnnotate"),
+        (tool(callback), "the type of the parameter a, .*Callable.*, has no JSON Schema\\.\\sAnnotate"),
+        (tool(unsayable_default), "the type of the parameter a, object, has no JSON Schema: Default value"),
+        (tool(half_sayable), "the type of the parameter a, .*Callable.*, has no JSON Schema"),
         (tool(silent), "what it returns is not said"),
         (tool(anything), "what it returns is not said"),
         (tool(raw_bytes), "bytes are not a result"),
-        (tool(opaque_result), "its return type has no JSON Schema"),
+        (tool(opaque_result), "its return type, Plugin, has no JSON Schema\\.\\sAnnotate it with a type"),
         (tool(mixed), "Image is content, not data"),
         (tool(wrapped_result), "Result is all that a tool returns"),
         (tool(image_argument), "Image is content, not data"),
