@@ -13,6 +13,8 @@ from tenantry_registry.runners import Call, Release, Runner
 from tenantry_cli.folder import PluginFolder
 
 DEVELOPMENT = "TENANTRY_DEV_FILES"  # tenantry.download's; to import the kit for it takes a tenth of a second
+# What a tool logs is shown in whole lines and plain: rich, by which the SDKs log, wraps to 80 columns without a terminal
+PLAIN = {"COLUMNS": "240", "NO_COLOR": "1"}
 
 
 class AuthorsRunner:
@@ -54,7 +56,8 @@ class AuthorsRunner:
         return self._runners[python]
 
     def _as_here(self, release: Release) -> Release:
-        release = replace(release, env={**release.env, DEVELOPMENT: "1"})  # files of the local page are opened, too
+        # Files of the local page are opened, too.
+        release = replace(release, env={**PLAIN, **release.env, DEVELOPMENT: "1"})
         if release.name not in self._plugins:
             return release
         _, dotenv, required = self._plugins[release.name]

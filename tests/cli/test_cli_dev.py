@@ -99,6 +99,13 @@ def test_tools_see_env_dotenv_and_secrets_and_a_changed_dotenv_at_once(
         assert time.monotonic() < deadline
 
 
+def test_what_tools_log_is_as_wide_as_a_line_of_a_log_and_plain(dev: Callable[..., Served], telling: Path) -> None:
+    server = telling / "server.py"
+    server.write_text(server.read_text().replace("sys.prefix]", "os.environ['COLUMNS'] + os.environ['NO_COLOR']]"))
+    served = dev("dev", "telling")
+    assert text(served.call("telling", "tell")).split("|")[3] == "2401"
+
+
 def test_tools_run_in_the_authors_own_environment(
     dev: Callable[..., Served], telling: Path, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
