@@ -19,6 +19,7 @@ from tenantry_cli.address import Address, bind
 from tenantry_cli.control_plane import PREFIX, Books, mounted, operator_token
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
+from tenantry_cli.publishing import aimed_at, needs, show_needs
 from tenantry_cli.server import serving, stop_signal
 
 TIDY_SECONDS = 3600  # between two rounds of removing old files
@@ -60,6 +61,9 @@ class Hosting:
                 )
                 async with serving(app, listener):
                     self.ready(machine, token)
+                    for name, served in sorted(machine.served.items()):
+                        missing = await needs(objects, served.manifest)
+                        show_needs(self.terminal, name, missing, aimed_at(address.origin))
                     tidying = asyncio.create_task(tidy(objects))
                     await stop.wait()
                     tidying.cancel()

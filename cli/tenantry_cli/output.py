@@ -110,6 +110,15 @@ class Terminal:
             bar.close()
 
 
+def asked(what: str) -> str:
+    """What is not to be seen: typed unseen by a person, or a line of standard input where that is no terminal."""
+    if sys.stdin.isatty():
+        import click
+
+        return str(click.prompt(what, hide_input=True))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
 class Bar:
     """How far something has come. `advance` may be called from any thread."""
 

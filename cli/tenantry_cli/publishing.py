@@ -16,6 +16,7 @@ from tenantry_registry.vendor import HOST
 
 from tenantry_cli import environment, trace
 from tenantry_cli import store as stores
+from tenantry_cli.address import Address
 from tenantry_cli.author import AuthorsRunner
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Bar, Terminal, many, short
@@ -97,7 +98,8 @@ async def publish_folder(
             )  # fmt: skip
         finally:
             await runner.aclose()
-        show_needs(terminal, name, await needs(objects, published.manifest))
+        to = aimed_at(Address(CliSettings().port).origin)
+        show_needs(terminal, name, await needs(objects, published.manifest), to)
         return published
 
 
@@ -108,6 +110,16 @@ async def needs(objects: Objects, manifest: Manifest) -> list[str]:
     name = Name(manifest.tenant, manifest.plugin)
     there = await Drawer(objects, None).names(name) if manifest.secrets else []
     return [secret for secret in manifest.secrets if secret not in there]
+
+
+def aimed_at(origin: str) -> str:
+    """The option by which commands talk to this machine's control plane at `origin`; "" where they do anyway."""
+    from tenantry_cli import credentials
+    from tenantry_cli.control_plane import PREFIX
+
+    settings = CliSettings()
+    usual = not (settings.to or credentials.default()) and origin == Address(settings.port).origin
+    return "" if usual else f" --to {origin}{PREFIX}"
 
 
 def show_needs(terminal: Terminal, name: Name, secrets: Iterable[str], to: str = "") -> None:

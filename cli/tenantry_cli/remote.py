@@ -15,7 +15,7 @@ from tenantry_cli.control import Control, Refused
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Terminal, short
 from tenantry_cli.packing import pack
-from tenantry_cli.publishing import WORDS, show_findings, show_packages
+from tenantry_cli.publishing import WORDS, show_findings, show_needs, show_packages
 from tenantry_cli.settings import CliSettings
 
 SHOWN = 10  # tenants, in a hint
@@ -47,6 +47,9 @@ def publish(
     if preview_days is not None:
         url = f"{url.removesuffix('/mcp')}/v/{short(ended['digest'])}/mcp"
     show_findings(terminal, result["findings"])
+    required = opened.required_secrets()
+    known = [secret["name"] for secret in control.get(f"/plugins/{name}/secrets")] if required else []
+    show_needs(terminal, name, sorted(required.difference(known)), f" --to {to or control.url}")
     if as_json:
         terminal.answer(
             {

@@ -197,7 +197,8 @@ def _json(tenant: Tenant) -> bytes:
 
 
 def _unknown(slug: str) -> PlatformError:
-    return PlatformError("tenant.unknown", f"There is no tenant {slug}.", "See: platform tenants list")
+    hint = f"Make it: platform tenants create {slug}. Those there are: platform tenants list"
+    return PlatformError("tenant.unknown", f"There is no tenant {slug}.", hint)
 
 
 def _taken(slug: str) -> PlatformError:

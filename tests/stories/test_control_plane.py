@@ -178,3 +178,28 @@ def test_the_platforms_own_address_is_enough_and_a_publish_says_where_it_went(
     assert httpx.post(on_preview, **request("hello", {"name": "you"}), timeout=30).status_code == 200
     nowhere = person("login", f"{origin}/nowhere", given=token, code=1)
     assert "/api" in nowhere
+
+
+def test_a_secret_without_a_value_is_said_until_it_has_one(start: Callable[..., Served], tmp_path: Path) -> None:
+    source = tmp_path / "reports"
+    source.mkdir()
+    (source / "plugin.toml").write_text(
+        'name = "reports"\nentrypoint = "server:plugin"\n[secrets]\nrequired = ["KEY"]\n'
+    )
+    (source / "server.py").write_text(REPORT)
+    need = "needs KEY: platform secrets set dev/reports KEY"
+    local = subprocess.run([COMMAND, "publish", source], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert need in local.stdout
+    served = start("serve", "--trust-tenants")
+    operator = Desk(tmp_path, f"{served.origin}/api")
+    served.wait_for(f"{need} --to {served.origin}/api")
+    # A publish on this machine makes no tenant: the refusal says what does.
+    assert "platform tenants create dev" in operator("secrets", "set", "dev/reports", "KEY", given="v\n", code=1)
+    operator("tenants", "create", "dev")
+    assert need in operator("publish", source, "--to", operator.api)
+    set_it = [COMMAND, "secrets", "set", "dev/reports", "KEY", "--to", operator.api]
+    done = subprocess.run(set_it, cwd=tmp_path, input="seventeen letters\n", capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "needs KEY" not in operator("publish", source, "--to", operator.api)
+    link = said(served.origin, "dev/reports", "report", {})[1]["result"]["content"][0]["text"]
+    assert httpx.get(link, follow_redirects=True).text == "17 characters"

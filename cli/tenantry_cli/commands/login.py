@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 
@@ -20,7 +18,7 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
     from tenantry_cli import credentials
     from tenantry_cli.control import Control, address
     from tenantry_cli.control_plane import PREFIX
-    from tenantry_cli.output import Terminal
+    from tenantry_cli.output import Terminal, asked
     from tenantry_cli.settings import CliSettings
 
     place, terminal = address(url), Terminal()
@@ -29,7 +27,7 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
             place += PREFIX
         terminal.step("logged out" if credentials.forget(place) else "not in", place)
         return
-    given = token or CliSettings().token or ask()
+    given = token or CliSettings().token or asked("Token").strip()
     control = Control(place, token=given)
     who = control.get("/whoami")
     place = control.url  # what answered: the API may be below the address that was given
@@ -38,10 +36,3 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
     terminal.step("as", who["tenant"] or "operator", ", ".join(who["scopes"]))
     terminal.step("kept in", kept)
     terminal.next(f"platform publish FOLDER --to {place}" if who["tenant"] else "platform tenants create NAME")
-
-
-def ask() -> str:
-    """The token, from a person or from a pipe."""
-    if sys.stdin.isatty():
-        return str(click.prompt("Token", hide_input=True))
-    return sys.stdin.readline().strip()

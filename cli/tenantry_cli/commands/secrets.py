@@ -21,14 +21,17 @@ def command() -> None:
 @click.option("--from-file", type=click.File("r"), help="Read the value from a file; - is standard input.")
 @options.to
 def put(plugin: str, name: str, previews: bool, from_file: IO[str] | None, to: str | None) -> None:
-    """Set NAME. The value is asked for, or read from a file: arguments end up in a shell's history."""
+    """Set NAME. The value is asked for, or read from a file: arguments end up in a shell's history.
+
+    Without a terminal, the value is a line of standard input.
+    """
     from tenantry_registry import names
 
     from tenantry_cli.control import Control
-    from tenantry_cli.output import Terminal
+    from tenantry_cli.output import Terminal, asked
 
     full = names.parse(plugin)
-    value = from_file.read().removesuffix("\n") if from_file else click.prompt("Value", hide_input=True)
+    value = from_file.read().removesuffix("\n") if from_file else asked("Value")
     Control(to).put(f"/plugins/{full}/secrets/{name}", {"value": value, "previews": previews})
     Terminal().step("set", name, f"for {full}", style="bold")
 
