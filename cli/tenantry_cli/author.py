@@ -13,7 +13,7 @@ from tenantry_registry.runners import Call, Release, Runner
 from tenantry_cli.folder import PluginFolder
 
 DEVELOPMENT = "TENANTRY_DEV_FILES"  # tenantry.download's; to import the kit for it takes a tenth of a second
-# What a tool logs is shown in whole lines and plain: rich, by which the SDKs log, wraps to 80 columns without a terminal
+# What a tool logs is shown in whole lines and plain: rich, by which the SDKs log, would wrap them to 80 columns
 PLAIN = {"COLUMNS": "240", "NO_COLOR": "1"}
 
 
