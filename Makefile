@@ -15,6 +15,7 @@ help: ## print this list
 .PHONY: setup
 setup: ## make .venv from the locks and build the page of `platform dev`
 	@.ci/setup
+	@$(if $(filter setup,$(MAKECMDGOALS)),printf '  %-11s %s\n' done "next: make demo; or .venv/bin/platform init FOLDER",:)
 
 .PHONY: demo
 demo: setup ## publish every example, call each, and serve them on http://localhost:8787 until Ctrl-C

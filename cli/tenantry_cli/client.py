@@ -86,7 +86,9 @@ async def connect(
     except* MCPError as group:
         error = first(group)
         if foreign and not connected:
-            raise PlatformError("call.not-mcp", f"{url} is no MCP server: {error.message}.", ADDRESS) from None
+            raise PlatformError(
+                "call.not-mcp", f"{url} is no MCP server: {error.message.rstrip('.')}.", ADDRESS
+            ) from None
         raise PlatformError("call.failed", f"{url}: {error.message} ({error.code})", sign_in_hint(error.data)) from None
 
 

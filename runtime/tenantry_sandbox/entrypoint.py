@@ -97,8 +97,12 @@ def _attribute(module: ModuleType, path: str, entrypoint: str) -> Any:
 
 
 def _objects(module: ModuleType) -> list[str]:
-    """What of a module might be meant: not what it imports to build its server from."""
-    return [name for name, value in vars(module).items() if name[0] != "_" and type(value).__module__ != "builtins"]
+    """What of a module might be meant: not what it imports to build its server from, nor from __future__."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_" and type(value).__module__ not in ("builtins", "__future__")
+    ]
 
 
 def _modules(folder: str) -> list[str]:

@@ -164,7 +164,9 @@ def _path(location: Sequence[str | int]) -> tuple[str | int, ...]:
 
 def _invalid(text: str, problems: list[tuple[tuple[str | int, ...], str]]) -> PlatformError:
     worded = [f"{FILE}:{line_of(text, path)}: {_dotted(path)}: {words}" for path, words in problems]
-    return PlatformError("config.invalid", "; ".join(worded) + ".", EXPLAINED)
+    return PlatformError(
+        "config.invalid", "; ".join(worded).rstrip("?.") + ("?" if worded[-1].endswith("?") else "."), EXPLAINED
+    )
 
 
 def _dotted(path: Sequence[str | int]) -> str:

@@ -68,6 +68,8 @@ def test_a_wrong_key_is_named_with_its_line(text: str, words: str) -> None:
     error = refused(text)
     assert error.code == "config.invalid"
     assert words in error.message
+    assert error.message[-1] in ".?"
+    assert error.message[-2] not in ".?"
     assert error.hint
 
 

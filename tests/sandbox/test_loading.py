@@ -20,11 +20,14 @@ CALL = Call("tools/call", {"name": "x"})
         ),
         ({"server.py": ""}, "server:plugin", "plugin.entrypoint", "server has no plugin", "server:plugin"),
         (
-            {"server.py": "import os\nfrom types import SimpleNamespace\nzoo = SimpleNamespace()\ndef f(): ..."},
+            {
+                "server.py": "from __future__ import annotations\nimport os\n"
+                "from types import SimpleNamespace\nzoo = SimpleNamespace()\ndef f(): ..."
+            },
             "server:plugin",
             "plugin.entrypoint",
             "server has no plugin",
-            "server has: zoo.",
+            "server has: zoo.",  # neither what it imports nor its annotations
         ),
         (
             {"server.py": "plugin = 3"},

@@ -150,13 +150,23 @@ async def developed(url: str) -> bool:
         return False
 
 
+def parsed(text: str) -> Any:
+    """JSON that a text is; None for any other."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 def show(result: CallToolResult) -> None:
-    """The words for the model, then the structured content; a failure on standard error."""
+    """The words for the model, then the structured content, once where it is the words; a failure on standard error."""
     from tenantry_cli.output import Terminal
 
     terminal = Terminal.for_errors() if result.is_error else Terminal()
     for block in result.content:
         if block.type == "text":
+            if result.structured_content is not None and parsed(block.text) == result.structured_content:
+                continue  # servers repeat it as text, for hosts of before
             terminal.line(block.text)
         elif block.type == "resource_link":
             terminal.step("link", f"{block.name}  {block.uri}")
