@@ -229,10 +229,10 @@ def test_dev_says_who_signs_in_and_the_authors_own_server_can_be_had(
 ) -> None:
     zoo(tmp_path)
     document = "/.well-known/oauth-protected-resource/t/dev/zoo/mcp"
-    assert f"sign-in by test people, not by {ISSUER}; yours: --issuer real" in dev.log()
+    dev.wait_for(f"sign-in by test people, not by {ISSUER}; yours: --issuer real")
     assert httpx2.get(dev.origin + document).json()["authorization_servers"] == [f"{dev.origin}/_host/oauth"]
     real = start("dev", "zoo", "--issuer", "real", "--try")
-    assert "Sign in to use this tool." in real.log()
+    real.wait_for("Sign in to use this tool.")
     assert httpx2.get(real.origin + document).json()["authorization_servers"] == [ISSUER]
     assert "sign-in by" not in real.log()
     served = start("serve", "--trust-tenants")
