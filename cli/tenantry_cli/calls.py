@@ -12,6 +12,10 @@ from tenantry_cli import trace
 from tenantry_cli.output import Terminal
 
 CALLS = "tools/call", "prompts/get", "completion/complete", "http"  # methods that run the author's code
+REFUSALS = {
+    "sign-in": "refused: sign in",
+    "scope": "refused: a scope is missing",
+}
 
 
 class Calls:
@@ -30,8 +34,12 @@ class Calls:
         line = Text(f"{time.strftime('%H:%M:%S')}  {fields.get('plugin') or '':<12} {subject}")
         if fields.get("ms") is not None:
             line.append(f"   {fields['ms']:.0f} ms", style="dim")
-        if wrong:
+        if refusal := REFUSALS.get(str(fields.get("outcome"))):
+            line.append(f"   {refusal}", style="red")
+        elif wrong:
             line.append(f"   {wrong} {fields.get('error_id') or ''}".rstrip(), style="bold red")
+        elif fields.get("outcome") == "error":
+            line.append("   error: the tool answered with one", style="red")
         self.terminal.line(line)
         printed = [text for stream in ("stdout", "stderr") for text in str(fields.get(stream) or "").splitlines()]
         failed = str(fields.get("traceback") or "")

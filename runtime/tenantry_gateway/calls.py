@@ -16,7 +16,7 @@ from tenantry_registry.errors import PlatformError
 
 from tenantry_gateway import door, headers, notices, pending
 from tenantry_gateway.edition import Edition
-from tenantry_gateway.results import error_result, finish
+from tenantry_gateway.results import error_result, finish, outcome
 from tenantry_gateway.revisions import HANDSHAKE, NEWEST_HANDSHAKE, STATELESS
 from tenantry_gateway.turn import Desk, Reply, Turn
 from tenantry_gateway.wire import INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY, Refusal, dump
@@ -187,7 +187,7 @@ async def conclude(desk: Desk, turn: Turn, work: Work, done: Done, level: str | 
         result = turn.face.complete(turn.message.era, result, 0)
     else:
         result = turn.face.complete(turn.message.era, result)
-    return Reply(turn.face.fill(dump(result)), before, facts=done.facts)
+    return Reply(turn.face.fill(dump(result)), before, facts={**done.facts, **outcome(result)})
 
 
 def _input_required(desk: Desk, turn: Turn, work: Work, done: Done) -> dict[str, Any]:

@@ -17,7 +17,8 @@ from tenantry_gateway.methods import METERED, METHODS
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
 from tenantry_gateway.revisions import HANDSHAKE, STATELESS
 from tenantry_gateway.route import Site
-from tenantry_gateway.turn import Desk, Reply, Turn, User
+from tenantry_gateway.signin import FORBIDDEN
+from tenantry_gateway.turn import Answer, Desk, Reply, Turn, User
 from tenantry_gateway.wire import INTERNAL_ERROR, METHOD_NOT_FOUND, Message, Refusal
 
 SESSION: Final = "mcp-session-id"
@@ -100,6 +101,10 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
         raise Refusal(INTERNAL_ERROR, error.message, {"code": error.code, "hint": error.hint}) from error
     except Refusal as refusal:
         facts = {"code": str(refusal.code)}
+        raise
+    except Answer as answer:
+        status = answer.response.status
+        facts = {"status": status, "outcome": "scope" if status == FORBIDDEN else "sign-in"}
         raise
     finally:
         _log(desk, turn, facts, time.perf_counter() - began)

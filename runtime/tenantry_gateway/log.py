@@ -2,7 +2,8 @@
 
 Field names are a contract (infra makes metric filters of them, `platform logs` reads them): event ("call", or "fault"
 for a failure of ours), time, tenant, plugin, release, method, tool, era, client, session, widget_session, subject,
-status (of a whole request that failed), code, error_id, ms (all of it), tool_ms (inside the tool), cold.
+status (of a whole request that failed), code, error_id, outcome ("sign-in", "scope": refused for lack of it;
+"error": the tool's own answer is one), ms (all of it), tool_ms (inside the tool), cold.
 Arguments, results, secrets and addresses are never in it. Tracebacks are, under `traceback`: for the log only.
 """
 

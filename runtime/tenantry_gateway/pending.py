@@ -27,7 +27,7 @@ from tenantry_registry.objects import ANY, Stored, move
 
 from tenantry_gateway import notices
 from tenantry_gateway.clients import Client
-from tenantry_gateway.results import finish
+from tenantry_gateway.results import finish, outcome
 from tenantry_gateway.revisions import HANDSHAKE
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import Desk, Reply, Turn, User
@@ -178,6 +178,7 @@ async def _again(desk: Desk, turn: Turn, pid: str, record: dict[str, Any], versi
             await desk.objects.swap(_key(name, pid), dump(record), expected=version)
             return Reply(None, before, waiting=_event(pid, record["round"]), retry=RETRY[0], facts=facts), turn
         result = await finish(desk, work, done, HANDSHAKE)
+        facts = {**facts, **outcome(result)}
         last = success(record["id"], turn.face.fill(dump(turn.face.complete(HANDSHAKE, result))))
     except Refusal as refusal:
         last = failure(refusal, record["id"])

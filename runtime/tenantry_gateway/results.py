@@ -78,3 +78,12 @@ def _point_at_widgets(edition: Edition, tool: Tool, result: dict[str, Any]) -> N
 
 def error_result(text: str, code: str = "") -> Done:
     return Done({"content": [{"type": "text", "text": text}], "isError": True}, facts={"code": code})
+
+
+def outcome(result: Mapping[str, Any]) -> dict[str, str]:
+    """What the log says of a tool's result that is an error: which one, never its words."""
+    if not result.get("isError"):
+        return {}
+    meta = result.get("_meta")
+    asked = str(meta.get("mcp/www_authenticate", "")) if isinstance(meta, dict) else ""
+    return {"outcome": ("scope" if "insufficient_scope" in asked else "sign-in") if asked else "error"}

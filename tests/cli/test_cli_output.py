@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 import time
 
 import pytest
+from mcp_types import CallToolResult, TextContent
 from rich.console import Console
 from tenantry_cli import output, trace
-from tenantry_cli.commands import logs
+from tenantry_cli.calls import Calls
+from tenantry_cli.commands import call, logs
 from tenantry_cli.output import Bar, Terminal
 from tenantry_registry.errors import PlatformError
 
@@ -155,3 +158,28 @@ def test_a_logged_error_is_shown_by_the_authors_frames_with_paths_in_their_folde
     terminal, stream = plain()
     logs.show(terminal, {**line, "traceback": 'Traceback (most recent call last):\n  File "/x.py"\nE: y'}, whole=True)
     assert "E: y" in stream.getvalue()  # nothing of the author's in it: then all of it
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ("sign-in", "refused: sign in"),
+        ("scope", "refused: a scope is missing"),
+        ("error", "error: the tool answered with one"),
+        (None, ""),
+    ],
+)
+def test_a_call_that_was_refused_does_not_look_like_one_that_went_well(outcome: str | None, words: str) -> None:
+    terminal, stream = plain()
+    Calls(terminal)("call", plugin="books", method="tools/call", tool="export_books", ms=29.2, outcome=outcome)
+    line = stream.getvalue().split(maxsplit=1)[1].rstrip()
+    assert line == f"books        export_books   29 ms   {words}".rstrip()
+
+
+def test_structured_content_that_the_words_repeat_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {"animals": [{"name": "Okapi"}]}
+    for text, begins in ((json.dumps(found), "{"), ("One animal.", "One animal.\n{"), ("7", "7\n{")):
+        call.show(CallToolResult(content=[TextContent(type="text", text=text)], structured_content=found))
+        shown = capsys.readouterr().out
+        assert shown.startswith(begins)
+        assert shown.count("Okapi") == 1

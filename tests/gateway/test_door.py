@@ -138,6 +138,22 @@ async def test_a_tool_asks_for_the_scopes_that_are_missing(asking: Asking) -> No
     assert 'error="insufficient_scope"' in answer.headers["www-authenticate"]
     assert 'scope="write"' in answer.headers["www-authenticate"]
     assert not asking.house.runner.calls
+    assert (asking.house.log[-1]["status"], asking.house.log[-1]["outcome"]) == (403, "scope")
+
+
+async def test_the_log_says_how_a_tools_answer_is_an_error_and_none_of_its_words(asking: Asking) -> None:
+    await asking.publish(WRITE, EITHER)
+    for authorization, wanted in ({}, "sign-in"), (bearer(token(scope="read")), "scope"):
+        assert (await asking(headers=authorization, **{"openai/locale": "en"})).json()["result"]["isError"]
+        assert asking.house.log[-1]["outcome"] == wanted
+    told = {"content": [{"type": "text", "text": "No such book."}], "isError": True}
+    asking.house.runner.answer = replying(result=told)
+    await asking(headers=bearer(token(scope="write")))
+    assert asking.house.log[-1]["outcome"] == "error"
+    assert "book" not in json.dumps(asking.house.log[-1])
+    asking.house.runner.answer = replying(result={"content": []})
+    await asking(headers=bearer(token(scope="write")))
+    assert "outcome" not in asking.house.log[-1]
 
 
 @pytest.mark.row("S05")
