@@ -218,7 +218,7 @@ async def test_a_sign_in_outlives_the_command_that_also_calls_as_anybody(
         assert await said(ada, "mine") == "user-ada 1"
         assert "user-ada 2" in platform("call", first.url("zoo"), "mine", "--as", "ada@people.example")
     with platform_dev(tmp_path, first.origin.rpartition(":")[2], "--try") as second:
-        assert "mine: user-ada 3" in second.log()
+        second.wait_for("mine: user-ada 3")
         assert await said(ada, "mine") == "user-ada 4"
         assert "user-ann-example-com 1" in platform("call", second.url("zoo"), "mine", "--as", "ann@example.com")
     assert len(ada.asked) == 1
