@@ -5,7 +5,7 @@ export function Problems() {
   const found = problems.value;
   const served = connection.value?.plugin.published;
   return (
-    <div class="problems" role="alert">
+    <div class="problems" role={found.length > 0 ? "alert" : undefined}>
       {found.length > 0 && (
         <>
           <h2>{served ? "The last save did not publish; what was published before goes on serving" : "This plugin did not publish yet"}</h2>
