@@ -52,11 +52,12 @@ class Person:
         return done
 
     def breaks_off(self, *arguments: str, when: Callable[[], bool]) -> subprocess.CompletedProcess[str]:
-        """Types a command, and Ctrl-C once `when()` holds: as at a terminal, everything that it started hears of it."""
+        """Types a command, and Ctrl-C once `when()` holds: as at a terminal, everything that it started hears of it,
+        also where these tests run in the background of a shell, which lets its jobs ignore Ctrl-C."""
         command = [str(Path(sys.executable).with_name("platform")), *arguments]
         with subprocess.Popen(
             command, cwd=self.folder, env=dict(self.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         ) as process:  # fmt: skip
             try:
                 while process.poll() is None and not when():
