@@ -200,6 +200,7 @@ def test_signing_in_looks_right_and_is_open_to_everybody(
     context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme=theme)
     author = Person(context.new_page(), origin)
     author.page.goto(origin)
+    expect(author.page.get_by_role("button", name="Draft draft")).to_be_visible()  # connected: Enter sends
     card = author.run("draft")
     expect(card.get_by_role("button", name="Connect account")).to_be_visible()
     author.page.screenshot(path=shots / f"sign-in-asked-{theme}.png")
