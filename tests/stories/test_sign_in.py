@@ -32,41 +32,12 @@ HOST = "zoo-acme.plugins.example.com"
 DOCUMENT = "https://client.example/metadata.json"
 NAME = Name("acme", "zoo")
 KEY = "k1:" + "QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE="
-TOML = f"""
-name = "zoo"
-title = "Zoo"
-entrypoint = "server:plugin"
-[auth]
-issuer = "{ISSUER}"
-scopes = ["recipes.read", "recipes.write"]
-"""
-SERVER = '''
-from tenantry import Context, NoAuth, OAuth2, Plugin
-
-plugin = Plugin()
-
-
-@plugin.tool(read_only=True, destructive=False, open_world=False, auth=[NoAuth()])
-def look() -> str:
-    """Looks around, for anyone."""
-    return "animals"
-
-
-@plugin.tool(read_only=True, destructive=False, open_world=False, auth=[OAuth2("recipes.read")])
-def mine(ctx: Context) -> str:
-    """Counts the signed-in user's visits."""
-    ctx.state["visits"] = ctx.state.get("visits", 0) + 1
-    return f"{ctx.user.sub} {ctx.state['visits']}"
-'''
+ZOO = Path(__file__).parent / "trees" / "zoo"
 
 
 @pytest.fixture
 async def town(tmp_path: Path) -> AsyncIterator[Callable[..., Visitor]]:
     """A plugin with sign-in, in production, and its authorization server; makes the people who visit."""
-    source = tmp_path / "zoo"
-    source.mkdir()
-    (source / "plugin.toml").write_text(TOML)
-    (source / "server.py").write_text(SERVER)
     objects = FileObjects(tmp_path / "store")
     await ensure(objects)
 
@@ -98,7 +69,7 @@ async def town(tmp_path: Path) -> AsyncIterator[Callable[..., Visitor]]:
         return httpx2.AsyncClient(mounts=sites, **more)
 
     try:
-        await publish(objects=objects, runner=runner, name=NAME, bundle=pack(source))
+        await publish(objects=objects, runner=runner, name=NAME, bundle=pack(ZOO))
         yield lambda document: Visitor(f"https://{HOST}/mcp", browser=browser, document=document)
     finally:
         await runner.aclose()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import http.server
 import json
+import shutil
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -24,53 +25,12 @@ from stories.served import COMMAND, Served
 from stories.visitor import BACK, Visitor
 
 ISSUER = "https://auth.zoo.example"
-TOML = f"""
-name = "zoo"
-title = "City Zoo"
-entrypoint = "server:plugin"
-[auth]
-issuer = "{ISSUER}"
-scopes = ["recipes.read", "recipes.write"]
-[[examples]]
-prompt = "How often was I here?"
-tool = "mine"
-"""
-SERVER = '''
-from tenantry import Context, NoAuth, OAuth2, Plugin, Profile
-
-plugin = Plugin()
-
-
-@plugin.tool(read_only=True, destructive=False, open_world=False, auth=[NoAuth()])
-def look() -> str:
-    """Looks around, for anyone."""
-    return "animals"
-
-
-@plugin.tool(read_only=True, destructive=False, open_world=False, auth=[OAuth2("recipes.read")])
-def mine(ctx: Context) -> str:
-    """Counts the signed-in user's visits."""
-    ctx.state["visits"] = ctx.state.get("visits", 0) + 1
-    return f"{ctx.user.sub} {ctx.state['visits']}"
-
-
-@plugin.tool(read_only=False, destructive=False, open_world=False, auth=[OAuth2("recipes.write")])
-def cook(ctx: Context) -> str:
-    """Writes a recipe."""
-    return f"{ctx.user.name} cooks"
-
-
-@plugin.profile
-def whoami(ctx: Context) -> Profile:
-    return Profile(id=ctx.user.sub, name=ctx.user.name, email=ctx.user.email)
-'''
+ZOO = Path(__file__).parent / "trees" / "zoo"
 
 
 def zoo(folder: Path) -> Path:
     """The plugin, written into a folder of its own."""
-    (folder / "zoo").mkdir()
-    (folder / "zoo" / "plugin.toml").write_text(TOML)
-    (folder / "zoo" / "server.py").write_text(SERVER)
+    shutil.copytree(ZOO, folder / "zoo")
     return folder
 
 
