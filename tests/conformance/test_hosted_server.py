@@ -17,10 +17,7 @@ from pathlib import Path
 import pytest
 from conformance.test_conformance import HERE, checks, run
 from hosted import conftest as hosting
-from hosted.conftest import published, runner_of, wait_for
-from simulators.serving import KEY, free_port, listening
-from tenantry_gateway.app import create_app
-from tenantry_gateway.settings import GatewaySettings
+from simulators.serving import free_port
 
 FIXTURE = HERE / "sdk"
 PASSES = {"2025-11-25": 25, "2026-07-28": 25}  # at least, by itself: what is compared
@@ -48,7 +45,7 @@ def alone() -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(process, port)
+        hosting.wait_for(process, port)
         yield f"http://localhost:{port}/mcp"
     finally:
         process.terminate()
@@ -64,33 +61,8 @@ def hosted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @contextmanager
 def hosting_of(name: str, source: Path, folder: Path) -> Iterator[str]:
     """The address of a server that is published and served by the gateway."""
-    port = free_port()
-    release = asyncio.run(published(name, source, folder))
-    runner = runner_of(name, release.objects, release.folder)
-    settings = GatewaySettings(
-        mode="development",
-        origin=f"http://localhost:{port}",
-        hosts=(f"127.0.0.1:{port}",),
-        base=f"localhost:{port}",
-        scheme="http",
-        seal_keys=KEY,
-    )
-    app = create_app(objects=release.objects, runner=runner, settings=settings, log=lambda event, **fields: None)
-    with listening(app, port, runner.aclose):
-        yield f"http://localhost:{port}/t/acme/{name}/mcp"
-
-
-@contextmanager
-def alone_of(name: str) -> Iterator[str]:
-    """The address of a server of tests/hosted that runs by itself."""
-    port = free_port()
-    process = hosting.runs_alone(name, hosting.vendored(name)[1], port)
-    try:
-        wait_for(process, port)
-        yield f"http://localhost:{port}{hosting.PATHS.get(name, '/mcp')}"
-    finally:
-        process.terminate()
-        process.wait()
+    with hosting.hosted(name, asyncio.run(hosting.published(name, source, folder)), folder) as url:
+        yield url
 
 
 def passed(url: str, revision: str, results: Path) -> set[str]:
@@ -115,7 +87,7 @@ def test_hosted_it_passes_what_it_passes_alone(alone: str, hosted: str, revision
 def test_a_server_of_each_kind_passes_what_it_passes_alone(
     name: str, revision: str, least: int, tmp_path: Path
 ) -> None:
-    with alone_of(name) as url:
+    with hosting.alone(name) as url:
         by_itself = passed(url, revision, tmp_path / "alone")
     with hosting_of(name, hosting.HERE / name, tmp_path / "release") as url:
         through_us = passed(url, revision, tmp_path / "hosted")

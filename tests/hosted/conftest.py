@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
-from simulators.serving import KEY, free_port
+from simulators.serving import KEY, free_port, listening, standing
 from tenantry_gateway.app import create_app
 from tenantry_gateway.settings import GatewaySettings
 from tenantry_publisher.publish import publish
@@ -133,6 +134,28 @@ def runs_alone(name: str, packages: Path | None, port: int) -> subprocess.Popen[
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+
+@contextmanager
+def alone(name: str) -> Iterator[str]:
+    """The address of a server of this folder that runs by itself."""
+    port = free_port()
+    process = runs_alone(name, vendored(name)[1], port)
+    try:
+        wait_for(process, port)
+        yield f"http://localhost:{port}{PATHS.get(name, '/mcp')}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def hosted(name: str, release: Release, folder: Path) -> Iterator[str]:
+    """The address of a published server, from a gateway at a port of its own."""
+    port = free_port()
+    runner = runner_of(name, release.objects, folder)
+    with listening(standing(release.objects, runner, port), port, runner.aclose):
+        yield f"http://localhost:{port}/t/acme/{name}/mcp"
 
 
 def wait_for(process: subprocess.Popen[bytes], port: int) -> None:

@@ -12,12 +12,10 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-from hosted.conftest import Release, runner_of, runs_alone, vendored, wait_for
+from hosted import conftest as hosting
+from hosted.conftest import Release
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
-from simulators.serving import KEY, free_port, listening
-from tenantry_gateway.app import create_app
-from tenantry_gateway.settings import GatewaySettings
 
 NAMES = ("asks2", "asks1", "asks4")
 Urls = tuple[str, str]
@@ -31,26 +29,11 @@ def both(
 ) -> Iterator[Urls]:
     """The server alone and hosted: their addresses."""
     name = request.param
-    release = releases(name)
-    runner = runner_of(name, release.objects, tmp_path_factory.mktemp(name))
-    port, own = free_port(), free_port()
-    settings = GatewaySettings(
-        mode="development",
-        origin=f"http://localhost:{port}",
-        hosts=(f"127.0.0.1:{port}",),
-        base=f"localhost:{port}",
-        scheme="http",
-        seal_keys=KEY,
-    )
-    app = create_app(objects=release.objects, runner=runner, settings=settings, log=lambda event, **fields: None)
-    process = runs_alone(name, vendored(name)[1], own)
-    try:
-        wait_for(process, own)
-        with listening(app, port, runner.aclose):
-            yield f"http://127.0.0.1:{own}/mcp", f"http://localhost:{port}/t/acme/{name}/mcp"
-    finally:
-        process.terminate()
-        process.wait()
+    with (
+        hosting.alone(name) as alone,
+        hosting.hosted(name, releases(name), tmp_path_factory.mktemp(name)) as hosted,
+    ):
+        yield alone, hosted
 
 
 class Person:

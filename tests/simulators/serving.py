@@ -72,13 +72,8 @@ def listening(app: Any, port: int, closing: Closing | None = None) -> Iterator[N
         thread.join()
 
 
-@contextmanager
-def served(folder: Path, work: Path, *, tenant: str = "acme", edge: bool = False, runner: Any = None) -> Iterator[str]:
-    """The MCP address of a published plugin. `edge`: every request as a Lambda event, behind AWS's front doors."""
-    port = free_port()
-    name = Name(tenant, configs.load((folder / "plugin.toml").read_bytes()).name)
-    objects = FileObjects(work / "store", origin=f"http://localhost:{port}")
-    asyncio.run(publish_folder(objects, folder, name, work / "publish"))
+def standing(objects: FileObjects, runner: Any, port: int, **more: Any) -> Any:
+    """The gateway's app as it stands on this machine at a port, silent; `more` settings."""
     settings = GatewaySettings(
         mode="development",
         origin=f"http://localhost:{port}",
@@ -86,12 +81,22 @@ def served(folder: Path, work: Path, *, tenant: str = "acme", edge: bool = False
         base=f"localhost:{port}",
         scheme="http",
         seal_keys=KEY,
-        origin_secret="the-origin-secret",
+        **more,
     )
+    return create_app(objects=objects, runner=runner, settings=settings, log=lambda event, **fields: None)
+
+
+@contextmanager
+def served(folder: Path, work: Path, *, tenant: str = "acme", edge: bool = False, runner: Any = None) -> Iterator[str]:
+    """The MCP address of a published plugin. `edge`: every request as a Lambda event, behind AWS's front doors."""
+    port = free_port()
+    name = Name(tenant, configs.load((folder / "plugin.toml").read_bytes()).name)
+    objects = FileObjects(work / "store", origin=f"http://localhost:{port}")
+    asyncio.run(publish_folder(objects, folder, name, work / "publish"))
     workers = runner or ProcessRunner(objects, folder=work / "run", workers=3)
 
     def app() -> Any:
-        return create_app(objects=objects, runner=workers, settings=settings, log=lambda event, **fields: None)
+        return standing(objects, workers, port, origin_secret="the-origin-secret")
 
     url = f"http://localhost:{port}/t/{name.tenant}/{name.plugin}/mcp"
     if not edge:
