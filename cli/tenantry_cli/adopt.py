@@ -128,7 +128,7 @@ def look(tree: ast.Module, beside: Path) -> Found:
     """Read a module without running it. `beside` is its folder: a server may come from another module in it."""
     found = Found()
     imported = {name.partition(".")[0] for node in ast.walk(tree) for name in imports(node)}
-    serves = any(name in LIBRARIES or [*beside.glob(f"{name}.py"), *beside.glob(name)] for name in imported)
+    serves = any(name in LIBRARIES or (beside / f"{name}.py").exists() or (beside / name).exists() for name in imported)
     for node in tree.body:
         targets, value = assigned(node)
         made_by = name_of(value.func) if isinstance(value, ast.Call) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -40,6 +41,6 @@ class Elsewhere:
                 if self.open_page:
                     import webbrowser
 
-                    webbrowser.open(address.origin)
+                    await asyncio.to_thread(webbrowser.open, address.origin)
                 await stop.wait()
         return 0

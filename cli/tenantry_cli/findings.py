@@ -13,10 +13,14 @@ from tenantry_cli import trace
 PLACE = re.compile(r'\s*File "(?P<file>[^"/][^"]*)", line (?P<line>\d+)')  # a frame of the author's, by its own path
 
 
+def spot(place: Mapping[str, Any]) -> str:
+    """`server.py:3`, or the file alone where no line is known."""
+    return f"{place['file']}:{place['line']}" if place["line"] else str(place["file"])
+
+
 def for_page(findings: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Findings of a check: {"severity", "rule", "message", "hint", "tool", "where", "frames"}."""
     for finding in findings:
-        place = finding["place"]
         sentence, frames = trace.split(finding["message"])
         yield {
             "severity": finding["severity"],
@@ -24,7 +28,7 @@ def for_page(findings: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             "message": sentence,
             "hint": finding["cure"],
             "tool": finding["subject"],
-            "where": f"{place['file']}:{place['line']}" if place["line"] else place["file"],
+            "where": spot(finding["place"]),
             "frames": frames,
         }
 
@@ -37,7 +41,7 @@ def of_refusal(error: PlatformError) -> list[dict[str, Any]]:
         return list(for_page(f.to_dict() for f in error.report.findings if f.severity == "error"))
     sentence, frames = trace.split(error.message)
     places = [place for place in map(PLACE.match, frames) if place]
-    where = f"{places[-1]['file']}:{places[-1]['line']}" if places else ""
+    where = spot(places[-1].groupdict()) if places else ""
     return [
         {"severity": "error", "rule": error.code, "message": sentence, "hint": error.hint, "tool": "", "where": where,
          "frames": frames}

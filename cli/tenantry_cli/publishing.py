@@ -18,6 +18,7 @@ from tenantry_cli import environment, trace
 from tenantry_cli import store as stores
 from tenantry_cli.address import Address
 from tenantry_cli.author import AuthorsRunner
+from tenantry_cli.findings import spot
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Bar, Terminal, many, short
 from tenantry_cli.packing import Packed, pack
@@ -61,10 +62,9 @@ def counted(published: Published) -> str:
 def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]]) -> None:
     """Each finding where it is, and its cure."""
     for finding in findings:
-        place = finding["place"]
-        where = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
         what = f"{finding['subject']}: {finding['message']}" if finding["subject"] else finding["message"]
         sentence, frames = trace.split(what)
+        where = spot(finding["place"])
         terminal.finding(finding["severity"], finding["code"], sentence, where, finding["cure"], frames)
 
 

@@ -10,6 +10,7 @@ from tenantry_registry import names
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.vendor import HOST, LAMBDA
 
+from tenantry_cli import options
 from tenantry_cli import store as stores
 from tenantry_cli.control import Control, Refused
 from tenantry_cli.folder import PluginFolder
@@ -30,6 +31,7 @@ def publish(
     me = control.get("/whoami")
     name = names.Name(names.tenant(tenant or me["tenant"] or meant(control)), opened.plugin)
     target = LAMBDA if me["target"] == "lambda" else HOST
+    there = options.where(None, to or control.url)
 
     def step(one: dict[str, Any]) -> None:
         aside = f"{one['seconds']:.1f} s" if one["seconds"] >= 0.05 else ""
@@ -49,7 +51,7 @@ def publish(
     show_findings(terminal, result["findings"])
     required = opened.required_secrets()
     known = [secret["name"] for secret in control.get(f"/plugins/{name}/secrets")] if required else []
-    show_needs(terminal, name, sorted(required.difference(known)), f" --to {to or control.url}")
+    show_needs(terminal, name, sorted(required.difference(known)), there)
     if as_json:
         terminal.answer(
             {
@@ -63,7 +65,7 @@ def publish(
             }
         )
         return 0
-    previous, there = result["previous"], f" --to {to or control.url}"
+    previous = result["previous"]
     if preview_days is not None:
         terminal.step("preview", url, f"for {preview_days:g} days", style="bold")
         terminal.next(f"platform publish {folder}{there}" + (f" --tenant {tenant}" if tenant else ""))

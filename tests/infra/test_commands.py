@@ -73,7 +73,7 @@ def test_without_a_domain_the_check_says_that_nothing_can_be_submitted(aws: None
      ("not a domain", "fail"), ("localhost", "fail")],
 )  # fmt: skip
 def test_a_domain_must_leave_room_for_plugins_in_one_label(domain: str, state: str) -> None:
-    (found,) = checks.names(domain)
+    found = checks.label_of(domain)
     assert found.state == state
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -25,6 +24,7 @@ from typing import Any
 
 import boto3
 from simulators.front_door import FrontDoor, Origin, front_door
+from simulators.serving import free_port
 from tenantry_cli.cloud.toolkit import Toolkit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,12 +90,6 @@ def local_aws(home: Path) -> Iterator[tuple[Cloud, FrontDoor]]:
     finally:
         process.terminate()
         process.wait(20)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def environment(url: str, home: Path) -> dict[str, str]:

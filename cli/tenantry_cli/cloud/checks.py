@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Final, Literal
 
 from tenantry_registry.errors import PlatformError
@@ -93,11 +94,11 @@ def account(found: Account, *, stage: str, domain: str, certificate: str) -> Ite
     if region.state == "fail":
         return
     for name in sorted({found.region, EDGE_REGION}):
-        yield _guarded("bootstrap", lambda name=name: _bootstrap(found, name))  # type: ignore[misc]
+        yield _guarded("bootstrap", partial(_bootstrap, found, name))
     yield _guarded("quota", lambda: _quota(found, stage))
     yield _guarded("isolation", lambda: _isolation(found, stage))
     if domain:
-        (label,) = names(domain)
+        label = label_of(domain)
         yield label
         if label.state == "ok":
             yield _guarded("zone", lambda: _zone(found, domain, certificate))
@@ -105,15 +106,14 @@ def account(found: Account, *, stage: str, domain: str, certificate: str) -> Ite
         yield Check("domain", "warn", "none: path-form addresses on CloudFront's name", "Not submittable to ChatGPT.")
 
 
-def names(domain: str) -> Iterator[Check]:
+def label_of(domain: str) -> Check:
     """Whether plugins' hosts under `domain` fit the one label that ChatGPT makes of an origin."""
     if not HOST.fullmatch(domain):
-        yield Check("domain", "fail", f"{domain!r} is not a domain name", "Use a name such as plugins.example.com.")
-        return
+        return Check("domain", "fail", f"{domain!r} is not a domain name", "Use a name such as plugins.example.com.")
     room = LABEL_OCTETS - 1 - len(domain)
     state: State = "ok" if room >= SHORTEST_LABEL else "fail"
     cure = "" if state == "ok" else f"Use a domain of at most {LABEL_OCTETS - 1 - SHORTEST_LABEL} characters."
-    yield Check("domain", state, f"{domain}: {max(room, 0)} characters are left for PLUGIN-TENANT", cure)
+    return Check("domain", state, f"{domain}: {max(room, 0)} characters are left for PLUGIN-TENANT", cure)
 
 
 def _region(found: Account) -> Check:

@@ -137,10 +137,11 @@ async def developed(url: str) -> bool:
     import httpx2
 
     from tenantry_cli.client import http_client
+    from tenantry_cli.control import LOCAL_HOSTS
 
     place = urlsplit(url)
     host = place.hostname or ""
-    if host not in ("localhost", "127.0.0.1") and not host.endswith(".localhost"):
+    if host not in LOCAL_HOSTS and not host.endswith(".localhost"):
         return False
     try:
         async with http_client() as http:

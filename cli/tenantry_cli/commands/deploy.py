@@ -49,13 +49,12 @@ def command(
 
     from tenantry_cli.cloud import asking, checks, plan
     from tenantry_cli.cloud.deployment import Deployment
-    from tenantry_cli.cloud.record import Records
     from tenantry_cli.output import Terminal
 
     terminal = Terminal.beside(as_json)
     wish = asking.wish(stage, region, domain, certificate, notify, requests, yes)
-    known = Records().read(stage)
     deployment = Deployment(wish, terminal, asking.ask(terminal, yes), zips=zips)
+    known = deployment.records.read(stage)
     checks.show(terminal, deployment.check(), good=False)
     if rollback:
         asking.must(terminal, deployment.ask, f"Go back to what {stage} was before?")
