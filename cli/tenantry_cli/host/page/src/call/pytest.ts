@@ -56,14 +56,12 @@ async function inProcess(told: Told): Promise<string> {
     else if (text && !BY_THE_GATEWAY.test(text)) body.push(expectText(text));
   }
   const code = body.map((line) => `    ${line}`).join("\n");
-  const heads = ["import pytest", "from pathlib import Path", "from unittest.mock import ANY"];
-  const [pytest, path, any] = [code.includes("pytest."), code.includes("Path("), /\bANY\b/.test(code)];
-  const standard = [path && heads[1], any && heads[2]].filter(Boolean);
+  const standard = [code.includes("Path(") && "from pathlib import Path", /\bANY\b/.test(code) && "from unittest.mock import ANY"].filter(Boolean);
   return [
     `"""${sentence(title(turn.tool)).replaceAll('"', "'")}, as it answered in the local host."""`,
     "",
     ...(standard.length ? [...standard, ""] : []),
-    ...(pytest ? [heads[0]] : []),
+    ...(code.includes("pytest.") ? ["import pytest"] : []),
     `from tenantry.testing import ${[...imports].sort().join(", ")}`,
     "",
     "plugin = load(__file__)",
@@ -167,7 +165,8 @@ function trimmed(values: Dict): Dict {
 }
 
 /** Against the server that runs now, by the official client. */
-function overTheWire({ connection, turn, turns }: Told): string {
+function overTheWire(told: Told): string {
+  const { connection, turn } = told;
   const result = turn.result ?? {};
   const { structuredContent: structured } = result;
   const lines = [
@@ -175,7 +174,7 @@ function overTheWire({ connection, turn, turns }: Told): string {
     `        result = await client.call_tool(${python(turn.tool.name)}, ${python(ordered(turn.tool, turn.args), 8, 40)})`,
     `    assert ${result.isError ? "" : "not "}result.is_error`,
   ];
-  if (structured !== undefined) lines.push(`    assert result.structured_content == ${python(expected(structured, turn.args, sisters({ connection, turn, turns })), 4, 36)}`);
+  if (structured !== undefined) lines.push(`    assert result.structured_content == ${python(expected(structured, turn.args, sisters(told)), 4, 36)}`);
   else if (result.content?.[0]?.type === "text") lines.push(`    assert result.content[0].text == ${python(result.content[0].text)}`);
   const code = lines.join("\n");
   const any = /\bANY\b/.test(code) ? ["from unittest.mock import ANY", ""] : [];

@@ -44,7 +44,7 @@ export function ObjectField({ schema, root, value, onChange, path, pointer, bare
               root={root}
               name={name}
               path={`${path}.${name}`}
-          pointer={`${pointer}/${encoded(name)}`}
+              pointer={`${pointer}/${encoded(name)}`}
               value={held[name]}
               required
               onChange={(item) => set(name, item)}

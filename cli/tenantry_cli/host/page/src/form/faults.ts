@@ -42,29 +42,31 @@ export function encoded(name: string): string {
   return encodeURI(name.replaceAll("~", "~0").replaceAll("/", "~1"));
 }
 
+/** The validator's sentences, and how a form would say them. */
+const RULES: [RegExp, (...found: string[]) => string][] = [
+  [/^Instance does not have required/, () => "Fill this in."],
+  [/^Instance type "\w+" is invalid\. Expected "(.*)"\.$/, (_, kind = "") => `Has to be ${KINDS[kind] ?? kind.replaceAll('", "', " or ")}.`],
+  [/^Instance does not match any of/, () => "Choose one of the list."],
+  [/^Instance does not match any subschemas|^Instance does not match exactly one/, () => "Fits none of the kinds."],
+  [/^String is too short \(\d+ < (\d+)\)/, (_, least) => `At least ${least} ${least === "1" ? "character" : "characters"}.`],
+  [/^String is too long \(\d+ > (\d+)\)/, (_, most) => `At most ${most} characters.`],
+  [/^String does not match pattern/, () => "Is not in the form that is asked for."],
+  [/^String does not match format "(.*)"/, (_, format) => `Is not a valid ${format}.`],
+  [/ is less than or equal to (.*)\.$/, (_, bound) => `More than ${bound}.`],
+  [/^(.*) is less than \1\.$/, (_, bound) => `More than ${bound}.`],
+  [/ is less than (.*)\.$/, (_, bound) => `At least ${bound}.`],
+  [/ is greater than or equal to (.*)\.$/, (_, bound) => `Less than ${bound}.`],
+  [/ is greater than (.*)\.$/, (_, bound) => `At most ${bound}.`],
+  [/ is not a multiple of (.*)\.$/, (_, step) => `A multiple of ${step}.`],
+  [/^Array has too few items \(\d+ < (\d+)\)/, (_, least) => `At least ${least} ${least === "1" ? "item" : "items"}.`],
+  [/^Array has too many items \(\d+ > (\d+)\)/, (_, most) => `At most ${most} items.`],
+  [/^False boolean schema/, () => "This is not among what is taken."],
+  [/^Duplicate items/, () => "The same item is there twice."],
+];
+
 /** The validator's sentence as a form would say it. */
 function plainly(text: string): string {
-  const rules: [RegExp, (...found: string[]) => string][] = [
-    [/^Instance does not have required/, () => "Fill this in."],
-    [/^Instance type "\w+" is invalid\. Expected "(.*)"\.$/, (_, kind = "") => `Has to be ${KINDS[kind] ?? kind.replaceAll('", "', " or ")}.`],
-    [/^Instance does not match any of/, () => "Choose one of the list."],
-    [/^Instance does not match any subschemas|^Instance does not match exactly one/, () => "Fits none of the kinds."],
-    [/^String is too short \(\d+ < (\d+)\)/, (_, least) => `At least ${least} ${least === "1" ? "character" : "characters"}.`],
-    [/^String is too long \(\d+ > (\d+)\)/, (_, most) => `At most ${most} characters.`],
-    [/^String does not match pattern/, () => "Is not in the form that is asked for."],
-    [/^String does not match format "(.*)"/, (_, format) => `Is not a valid ${format}.`],
-    [/ is less than or equal to (.*)\.$/, (_, bound) => `More than ${bound}.`],
-    [/^(.*) is less than \1\.$/, (_, bound) => `More than ${bound}.`],
-    [/ is less than (.*)\.$/, (_, bound) => `At least ${bound}.`],
-    [/ is greater than or equal to (.*)\.$/, (_, bound) => `Less than ${bound}.`],
-    [/ is greater than (.*)\.$/, (_, bound) => `At most ${bound}.`],
-    [/ is not a multiple of (.*)\.$/, (_, step) => `A multiple of ${step}.`],
-    [/^Array has too few items \(\d+ < (\d+)\)/, (_, least) => `At least ${least} ${least === "1" ? "item" : "items"}.`],
-    [/^Array has too many items \(\d+ > (\d+)\)/, (_, most) => `At most ${most} items.`],
-    [/^False boolean schema/, () => "This is not among what is taken."],
-    [/^Duplicate items/, () => "The same item is there twice."],
-  ];
-  for (const [pattern, say] of rules) {
+  for (const [pattern, say] of RULES) {
     const found = pattern.exec(text);
     if (found) return say(...found);
   }

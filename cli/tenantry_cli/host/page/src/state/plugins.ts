@@ -72,7 +72,7 @@ function named(raw: Dict): Plugin {
 async function elsewhere(url: string): Promise<Plugin> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(url)));
   const label = `url-${Array.from(digest.slice(0, 6), (b) => b.toString(16).padStart(2, "0")).join("")}`;
-  return { tenant: "", plugin: url, label, title: new URL(url).host, release: "", mcpUrl: url, kind: "", secrets: [], examples: [], published: true, problems: [] };
+  return { ...named({ tenant: "", plugin: url, title: new URL(url).host, mcp_url: url }), label };
 }
 
 /**

@@ -76,7 +76,7 @@ export function Account() {
   return (
     <section class="account" aria-label="Account">
       <button type="button" class="account-button" popoverTarget="accounts">
-        <span class="unseen">Account: </span>
+        <span class="hidden">Account: </span>
         <Avatar account={used.value} />
         <span class="account-who">
           <span class="account-name">{used.value?.label ?? "Signed out"}</span>

@@ -26,7 +26,8 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   const refused = phase === "failed" && turns.value.at(-1)?.id === turn.id && current.challenge; // by the HTTP status
   const challenge = refused || challengeOf(result);
   const widget = template(turn.tool) && !turn.closed;
-  const traced = result?.isError && toolLines.value.some((line) => line.errorId && JSON.stringify(result.content).includes(line.errorId));
+  const failure = result?.isError ? JSON.stringify(result.content) : "";
+  const traced = failure !== "" && toolLines.value.some((line) => line.errorId && failure.includes(line.errorId));
 
   async function shoot(): Promise<void> {
     try {

@@ -12,7 +12,7 @@ export async function prepare(connection: Connection, tool: Dict): Promise<void>
   const uri = template(tool);
   if (!uri) return;
   warm();
-  await handOver(await connection.template(uri), connection.plugin.label, knobs.peek().developer).catch(() => undefined); // the call says it
+  await handOver(await connection.template(uri), connection.plugin.label, knobs.peek().developer);
 }
 
 /**
