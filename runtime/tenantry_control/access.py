@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from hmac import compare_digest
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from tenantry_registry import names
 from tenantry_registry.audit import Actor
+from tenantry_registry.domains import from_edge
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import PLUGIN, TENANT, Name
 from tenantry_registry.tokens import Principal, Tokens
 
 BEARER = HTTPBearer(auto_error=False, description="A token of `platform tokens issue`, or a trusted CI identity")
 
-ORIGIN_SECRET = "x-tenantry-origin"
 VIEWER = "x-tenantry-viewer"  # forward.js sets it, over whatever the viewer sent
 
 TenantSlug = Annotated[str, Path(pattern=f"^{TENANT.pattern}$", description="The tenant's name", examples=["acme"])]
@@ -87,8 +86,7 @@ class Access:
 
     def _source(self, request: Request) -> str:
         viewer = request.headers.get(VIEWER)
-        given = request.headers.get(ORIGIN_SECRET, "").encode()  # as text, compare_digest takes ASCII alone
-        if viewer and self._secret and compare_digest(given, self._secret.encode()):
+        if viewer and from_edge(request.headers, self._secret):
             return viewer
         return request.client.host if request.client else ""
 

@@ -17,7 +17,6 @@ from tenantry_registry.domains import Domains
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.links import Links
 from tenantry_registry.manifest import ORIGIN
-from tenantry_registry.names import Name
 from tenantry_registry.objects import Kind, Objects
 
 from tenantry_gateway.route import Site
@@ -26,8 +25,6 @@ from tenantry_gateway.turn import User
 if TYPE_CHECKING:
     from tenantry_gateway.meter import Meter
 
-SLOTS: Final = 8  # files that one call may make, where the plugin makes files at all
-FILE_BYTES: Final = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make
 LINK_SECONDS: Final = 86_400  # a link in a result; a widget asks again by file id
 
 
@@ -39,11 +36,6 @@ class Attachments:
         self._objects = objects
         self._links = links
         self._domains = domains
-
-    def slots(self, name: Name, user: User | None, count: int) -> list[dict[str, Any]]:
-        """`count` upload slots as runners.Call has them; the id is that of the file a slot may become."""
-        ids = [files.new_id(user) for _ in range(count)]
-        return [{"id": file_id, "key": slot_key(name, file_id), "max_bytes": FILE_BYTES} for file_id in ids]
 
     async def keep(
         self, site: Site, slots: Sequence[Mapping[str, Any]], made: Sequence[Mapping[str, Any]]
@@ -98,7 +90,3 @@ class Attachments:
     async def _link(self, site: Site, file_id: str, filename: str) -> str:
         token = await self._links.make(site.place.base, file_id, filename, LINK_SECONDS)
         return self._domains.file(site.place, token, filename)
-
-
-def slot_key(name: Name, file_id: str) -> str:
-    return f"pending/{name.tenant}/{name.plugin}/uploads/{file_id}"

@@ -11,10 +11,9 @@ import re
 import secrets
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
-from hmac import compare_digest
 from typing import Final
 
-from tenantry_registry.domains import CHALLENGE, RESOURCE
+from tenantry_registry.domains import CHALLENGE, RESOURCE, from_edge
 from tenantry_registry.errors import PlatformError
 
 from tenantry_gateway import dispatch
@@ -31,7 +30,6 @@ ALLOWED_HEADERS: Final = (
 )
 EXPOSED_HEADERS: Final = "Mcp-Session-Id, WWW-Authenticate, X-Mcp-Challenge"
 PREFLIGHT_SECONDS: Final = "7200"  # the longest that Chromium keeps one
-ORIGIN_SECRET: Final = "x-tenantry-origin"  # what CloudFront adds, so that its x-forwarded-host can be believed
 HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,2000}")
 LOCAL_ORIGIN: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\]|[a-z0-9.-]+\.localhost)(?::\d{1,5})?")
 
@@ -134,8 +132,7 @@ class Web:
 
     def _host(self, request: Request) -> str:
         forwarded = request.headers.get("x-forwarded-host")
-        given = request.headers.get(ORIGIN_SECRET, "").encode()  # as text, compare_digest takes ASCII alone
-        if forwarded and self._secret and compare_digest(given, self._secret.encode()):
+        if forwarded and from_edge(request.headers, self._secret):
             return forwarded.lower()
         return request.host
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
+
+from tenantry_registry.runner_wire import STRICT
 
 from tenantry_gateway.request import JSON_TYPE, SSE_TYPE, Request, Response
 from tenantry_gateway.revisions import (
@@ -126,26 +127,12 @@ def read(request: Request, noted: str | None = None) -> Incoming:
 def parse(data: bytes) -> Any:
     """JSON as RFC 8259 has it: no NaN, no infinity (1e999 neither), bounded depth. Raises: Refusal."""
     try:
-        value = READER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))  # as json.loads has it
+        value = STRICT.decode(data.decode(json.detect_encoding(data), "surrogatepass"))  # as json.loads has it
     except (ValueError, RecursionError):
         raise Refusal(PARSE_ERROR, "The body is not JSON.", status=400) from None
     if data.count(b"{") + data.count(b"[") > DEPTH and too_deep(value):
         raise Refusal(PARSE_ERROR, f"The body is nested deeper than {DEPTH} levels.", status=400)
     return value
-
-
-def no_constant(text: str) -> float:
-    raise ValueError(text)
-
-
-def finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-READER: Final = json.JSONDecoder(parse_constant=no_constant, parse_float=finite)
 
 
 def too_deep(value: Any) -> bool:

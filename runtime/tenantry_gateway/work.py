@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from tenantry_registry import files
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.registry import bundle_key
 from tenantry_registry.runners import Call, Release, SandboxError
 
 from tenantry_gateway import distrust, documents
-from tenantry_gateway.attachments import SLOTS
 from tenantry_gateway.clients import Client
 from tenantry_gateway.documents import ATTEMPTS, Document, Stale, contended
 from tenantry_gateway.edition import Edition
@@ -75,8 +75,8 @@ async def _attempts(desk: Desk, work: Work) -> Done:
     for attempt in range(ATTEMPTS):
         if attempt:
             shared, state = await _documents(desk, work)
-        count = 1 + (SLOTS if work.edition.manifest.uses_files else 0)  # one for a reply that is too large
-        slots = desk.attachments.slots(work.site.name, work.user, count)
+        count = 1 + (files.SLOTS if work.edition.manifest.uses_files else 0)  # one for a reply that is too large
+        slots = files.slots(work.site.name, work.user, count)
         call = Call(
             method=work.method,
             params=work.params,

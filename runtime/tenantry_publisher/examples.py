@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from tenantry_registry import files
 from tenantry_registry.manifest import Manifest
@@ -22,9 +22,6 @@ from tenantry_registry.rules_plugin import check_result
 from tenantry_registry.runners import Call, Release, Runner, SandboxError
 
 from tenantry_publisher.stand_ins import filled, signed_in, undeclared
-
-FILES: Final = 8  # that one example may make, as many as a call has
-FILE_BYTES: Final = 104_857_600  # of one, as in a call
 
 
 async def run_examples(
@@ -64,7 +61,7 @@ async def run_examples(
             {"name": tool["name"], "arguments": example["arguments"]},
             user=signed_in(person or {}, manifest),
             widgets={widget.name: widget.uri for widget in manifest.widgets},
-            uploads=_slots(name, FILES if manifest.uses_files else 0),
+            uploads=files.slots(name, None, files.SLOTS if manifest.uses_files else 0),
         )
         try:
             reply = await runner.call(release, call)
@@ -97,12 +94,6 @@ def _findings(
     cure = undeclared(trace) or perhaps
     for finding in check_result(example, tool, reply):
         yield replace(finding, cure=cure) if cure and finding.code == "example.failed" else finding
-
-
-def _slots(name: Name, count: int) -> list[dict[str, Any]]:
-    ids = [files.new_id(None) for _ in range(count)]
-    place = f"pending/{name.tenant}/{name.plugin}/uploads"
-    return [{"id": file_id, "key": f"{place}/{file_id}", "max_bytes": FILE_BYTES} for file_id in ids]
 
 
 def with_examples(report: Report, findings: tuple[Finding, ...]) -> Report:

@@ -10,7 +10,8 @@ in hosts.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from hmac import compare_digest
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -21,6 +22,7 @@ from tenantry_registry.names import PREVIEW_DIGITS, Name
 
 RESOURCE = "/.well-known/oauth-protected-resource"  # RFC 9728, section 3
 CHALLENGE = "/.well-known/openai-apps-challenge"  # row P01
+ORIGIN_SECRET = "x-tenantry-origin"  # what CloudFront adds to each request
 PREVIEW = re.compile(rf"/v/([0-9a-f]{{{PREVIEW_DIGITS}}})(/.*)?")
 PATH = re.compile(rf"/t/({names.TENANT.pattern})/({names.PLUGIN.pattern})(/.*)?")
 
@@ -112,3 +114,9 @@ def _below(name: Name, path: str, *, own_host: bool) -> Address:
     if found:
         return Address(name, before + (found[2] or ""), found[1], own_host)
     return Address(name, path, "", own_host)
+
+
+def from_edge(headers: Mapping[str, str], secret: str) -> bool:
+    """Whether CloudFront sent the request, which alone knows `secret`: only then do its headers say who asked whom."""
+    given = headers.get(ORIGIN_SECRET, "").encode()  # as text, compare_digest takes ASCII alone
+    return bool(secret) and compare_digest(given, secret.encode())

@@ -24,6 +24,8 @@ FILE_ID = re.compile(r"file_[0-9a-f]{32}(?:u[0-9a-f]{32})?")
 SUFFIX = re.compile(r"\.[^.]{1,16}$")  # kept when a name is cut: it tells what the file is
 TYPE = re.compile(r"[\w!#$&^.+-]{1,120}/[\w!#$&^.+-]{1,120}(?:; ?[\w-]{1,40}=[\w\"!#$&^.+/:-]{1,80}){0,3}", re.ASCII)
 NO_TYPE = "application/octet-stream"
+SLOTS = 8  # files that one call may make, where the plugin makes files at all
+SLOT_BYTES = 104_857_600  # of one file or one large reply: what 25 s and 512 MB can make
 NAME_BYTES = 240  # of UTF-8, of a file's own name: room for what a browser adds
 
 
@@ -41,6 +43,13 @@ def new_id(user: Mapping[str, Any] | None) -> str:
     """A new file's id; `user` are the verified claims of whose call makes it, None for an anonymous one."""
     random = secrets.token_hex(16)
     return f"file_{random}" + (f"u{_mark(random, user)}" if user else "")
+
+
+def slots(name: Name, user: Mapping[str, Any] | None, count: int) -> list[dict[str, Any]]:
+    """`count` upload slots as runners.Call has them; the id is that of the file a slot may become."""
+    place = f"pending/{name.tenant}/{name.plugin}/uploads"
+    ids = [new_id(user) for _ in range(count)]
+    return [{"id": file_id, "key": f"{place}/{file_id}", "max_bytes": SLOT_BYTES} for file_id in ids]
 
 
 def check_id(file_id: str, user: Mapping[str, Any] | None) -> None:

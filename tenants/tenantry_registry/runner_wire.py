@@ -78,19 +78,20 @@ def read(data: bytes | bytearray) -> Any:
             "Return less, or save it with ctx.files.save.",
         )
     try:
-        return SAID.decode(data.decode())
+        return STRICT.decode(data.decode())
     except (ValueError, RecursionError):
         return None
 
 
 def _number(text: str) -> float:
+    """A finite one (1e999 is none). Raises: ValueError."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
     return value
 
 
-SAID: Final = json.JSONDecoder(parse_constant=_number, parse_float=_number)
+STRICT: Final = json.JSONDecoder(parse_constant=_number, parse_float=_number)  # JSON as RFC 8259 has it
 
 
 def decode(data: bytes | bytearray) -> dict[str, Any]:
