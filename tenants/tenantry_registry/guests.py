@@ -17,7 +17,6 @@ from tenantry_registry.dialects import APP, BOTH, MIME, MODEL
 from tenantry_registry.widgets import Compiled
 
 ERAS = ("2026", "2025")  # the newer one is what lists are taken from, where a guest speaks both
-OLD_MIME = "text/html+skybridge"  # ChatGPT's first type for templates
 REASON = "declared by the server itself"
 # `_meta` keys that are made anew from the declaration
 MADE = ("ui", "openai/widgetCSP", "openai/widgetDomain", "openai/widgetPrefersBorder", "openai/widgetDescription")

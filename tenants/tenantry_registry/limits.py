@@ -54,6 +54,6 @@ class Limiter(Protocol):
         then."""
         ...
 
-    async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
-        """Undo a `take`."""
+    async def give_back(self, key: str, rate: Rate) -> None:
+        """Undo a `take` of one."""
         ...

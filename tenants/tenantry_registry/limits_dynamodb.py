@@ -55,13 +55,13 @@ class DynamoLimiter:
                 continue  # somebody took from it just now: it is in use
         raise StorageDown("The table of limits is too busy.")
 
-    async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
+    async def give_back(self, key: str, rate: Rate) -> None:
         try:
             await self._table.update(
                 key,
                 "bucket",
                 "SET #full = #full - :cost",
-                {"cost": rate.cost(amount)},
+                {"cost": rate.cost(1)},
                 ConditionExpression="attribute_exists(#full)",
                 ExpressionAttributeNames={"#full": "full"},
             )

@@ -35,8 +35,8 @@ class SqliteLimiter:
 
         return await self.file.run(work)
 
-    async def give_back(self, key: str, rate: Rate, amount: float = 1.0) -> None:
-        cost = rate.cost(amount)
+    async def give_back(self, key: str, rate: Rate) -> None:
+        cost = rate.cost(1)
         await self.file.run(lambda db: db.execute("UPDATE bucket SET full = full - ? WHERE key = ?", (cost, key)))
 
     def moment(self, database: sqlite3.Connection) -> int:

@@ -69,8 +69,7 @@ class Pointer:
 
     def knows(self, digest: str) -> bool:
         """Whether the release may be pointed at: it was current once, or is a preview, and is not yanked."""
-        known = {past.digest for past in self.history} | set(self.previews)
-        return digest in known and digest not in self.yanked
+        return digest in self.known and digest not in self.yanked
 
     @property
     def known(self) -> list[str]:

@@ -184,14 +184,13 @@ class ProcessRunner:
         except SandboxError:
             self._spare = None
             return None
-        if not worker.alive:
-            self._spare = None if self._spare is spare else self._spare
-            await worker.kill()
-            return None
         if self._spare is not spare or top_level(folder) & worker.warmed:
             return None  # another call has taken it meanwhile, or the bundle's own pydantic must win
         self._spare = None
-        return worker
+        if worker.alive:
+            return worker
+        await worker.kill()  # it ended while it waited
+        return None
 
     def _launch(self, release: Release | None, folder: Path) -> Launch:
         """How to start a worker for a release, or a spare one for none."""

@@ -30,16 +30,15 @@ class Tree:
         """The interpreter's own process, or the root while there is none."""
         if not self._namespaced:
             return self._root
-        return next((pid for init in children(self._root) for pid in children(init)), self._root)
+        return next(iter(self._inside()), self._root)
 
     def below(self) -> Iterator[int]:
         """Every process that the worker has started, and theirs. In a namespace, all but its init and the worker."""
-        found = children(self._root)
+        found = [self._root]
         if self._namespaced:
-            workers = [pid for init in found for pid in children(init)]
-            yield from workers[1:]  # adopted by the namespace's init
-            found = [child for worker in workers[:1] for child in children(worker)]
-        for pid in found:
+            found = self._inside()
+            yield from found[1:]  # adopted by the namespace's init
+        for pid in [child for worker in found[:1] for child in children(worker)]:
             yield pid
             yield from descendants(pid)
 
@@ -48,7 +47,7 @@ class Tree:
         left = [self._root]
         started = 0
         if self._namespaced:
-            left = [pid for init in children(self._root) for pid in children(init)]
+            left = self._inside()
             started = len(left) - 1
         threads = 0
         while left and started <= processes:
@@ -72,6 +71,10 @@ class Tree:
         for threads in self._watched:
             threads.close()
         self._watched.clear()
+
+    def _inside(self) -> list[int]:
+        """The children of a namespace's init: the worker, then what init has adopted."""
+        return [pid for init in children(self._root) for pid in children(init)]
 
     def _childless(self) -> bool:
         """Whether nobody has a child that is not a part of the sandbox; False where that can't be told."""

@@ -39,7 +39,6 @@ class Entry:
 class Pass:
     """A call that runs: its slot, and the day (UTC) that it counts for. `seen` is the adapter's own."""
 
-    name: Name
     slot: str
     day: date
     seen: Mapping[str, Any] = field(default_factory=dict)

@@ -71,7 +71,7 @@ class DynamoTurnstile:
                 await self._limiter.give_back(key, rate)
             return max(passed, Refused(bucket, wait), key=lambda refused: refused.wait) if wait else passed
         if wait:
-            await self._undo(passed, within)
+            await self._undo(entry.name.tenant, passed, within)
             return Refused(bucket, wait)
         return passed
 
@@ -83,7 +83,7 @@ class DynamoTurnstile:
         tools = {attribute.partition("#")[2] for attribute in passed.seen if attribute.startswith("calls#")}
         tool = f"{name.plugin}#{work.tool}" if work is not None else ""
         rides = tool in tools or len(tools) < TOOLS
-        going = [self._out(passed, tool, work if rides else None)]
+        going = [self._out(name.tenant, passed, tool, work if rides else None)]
         if work is not None and not rides:
             going.append(self._alone(name, work))
         await asyncio.gather(*going)
@@ -121,17 +121,18 @@ class DynamoTurnstile:
                     await self._drop(tenant, day, over)
                 continue  # the guess was wrong, or somebody was faster
             self._remember(tenant, day, item)
-            return Pass(entry.name, slot, day, item)
+            return Pass(slot, day, item)
         raise StorageDown("The table of usage is too busy.")
 
-    async def _undo(self, passed: Pass, rates: Mapping[str, Rate]) -> None:
-        names, values, sets = {"#slots": "slots"}, {"slot": {passed.slot}}, []
+    async def _undo(self, tenant: str, passed: Pass, rates: Mapping[str, Rate]) -> None:
+        names, sets = {"#slots": "slots"}, []
+        values: dict[str, Any] = {"slot": {passed.slot}}
         for number, (bucket, rate) in enumerate(rates.items()):
             names[f"#b{number}"] = bucket
-            values[f"c{number}"] = rate.cost(1)  # type: ignore[assignment]
+            values[f"c{number}"] = rate.cost(1)
             sets.append(f"#b{number} = #b{number} - :c{number}")
         await self._table.update(
-            passed.name.tenant,
+            tenant,
             passed.day.isoformat(),
             f"SET {', '.join(sets)} DELETE #slots :slot",
             values,
@@ -155,7 +156,7 @@ class DynamoTurnstile:
 
     # -- going out ----------------------------------------------------------------------------------------------
 
-    async def _out(self, passed: Pass, tool: str, work: Work | None) -> None:
+    async def _out(self, tenant: str, passed: Pass, tool: str, work: Work | None) -> None:
         """The update that ends a call, with users' buckets that are full again unless one was taken from since."""
         now = self._now()
         names = {"#slots": "slots", "#expires": "expires"}
@@ -175,7 +176,7 @@ class DynamoTurnstile:
             stand = {f"f{number}": at for number, (_, at) in enumerate(full[: SWEEP[1]])}
             try:
                 await self._table.update(
-                    passed.name.tenant,
+                    tenant,
                     passed.day.isoformat(),
                     f"{expression} REMOVE {', '.join(swept)}",
                     {**values, **stand},
@@ -185,9 +186,7 @@ class DynamoTurnstile:
                 return
             except Missed:
                 pass  # somebody took from one of them: they go another time
-        await self._table.update(
-            passed.name.tenant, passed.day.isoformat(), expression, values, ExpressionAttributeNames=names
-        )
+        await self._table.update(tenant, passed.day.isoformat(), expression, values, ExpressionAttributeNames=names)
 
     async def _alone(self, name: Name, work: Work) -> None:
         await self._usage.add(name, work.tool, errors=work.errors, ms=work.ms, bytes=work.bytes)

@@ -40,7 +40,7 @@ class SqliteTurnstile:
             slot = secrets.token_hex(8)
             until = now + round(entry.seconds * MICRO)
             database.execute("INSERT INTO slot VALUES (?, ?, ?)", (key, slot, until))
-            return Pass(entry.name, slot, day_of(now / MICRO))
+            return Pass(slot, day_of(now / MICRO))
 
         return await self._limiter.file.run(work)
 
