@@ -189,7 +189,7 @@ def _odd(hints: Mapping[str, Any], fields: Mapping[str, Any], attempt: Callable[
     def fails(name: str) -> bool:
         try:
             attempt(fields[name])
-        except Exception:
+        except (*UNSAYABLE, TypeError, ValueError):
             return True
         return False
 
@@ -198,7 +198,7 @@ def _odd(hints: Mapping[str, Any], fields: Mapping[str, Any], attempt: Callable[
 
 
 def _adapter(field: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(Annotated[field.annotation, field])
+    return TypeAdapter(create_model("One", p0=(field.annotation, field)))  # a bare Annotated warns of the alias
 
 
 def spelled(annotation: Any) -> str:
