@@ -9,8 +9,6 @@ aside is what a rollback deploys. Synthesis asks no network and no clock: twice 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +19,7 @@ from tenantry_registry.errors import PlatformError
 
 from tenantry_infra import nag
 from tenantry_infra.edge import Edge
+from tenantry_infra.failure import told
 from tenantry_infra.functions import Functions
 from tenantry_infra.place import Place
 from tenantry_infra.stages import STAGES, stage
@@ -80,8 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
         )  # fmt: skip
         compose(place, given.zips, out=given.out).app.synth()
     except PlatformError as error:
-        print(json.dumps({"code": error.code, "message": error.message, "hint": error.hint}), file=sys.stderr)
-        return 1
+        return told(error)
     return 0
 
 

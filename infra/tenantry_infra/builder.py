@@ -36,6 +36,7 @@ from tenantry_registry.errors import PlatformError
 from uv import find_uv_bin
 
 from tenantry_infra import elf
+from tenantry_infra.failure import told
 
 Target = Literal["lambda", "host"]
 
@@ -277,8 +278,7 @@ def main(arguments: list[str] | None = None) -> int:
                     "size": made.size, "unzipped": made.unzipped}  # fmt: skip
             print(json.dumps(line), flush=True)
     except PlatformError as error:
-        print(json.dumps({"code": error.code, "message": error.message, "hint": error.hint}), file=sys.stderr)
-        return 1
+        return told(error)
     return 0
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 from tenantry_registry.errors import PlatformError
 
 from tenantry_infra.builder import Target
+from tenantry_infra.failure import told
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         found = stage(parser.parse_args(arguments).stage)
     except PlatformError as error:
-        print(json.dumps({"code": error.code, "message": error.message, "hint": error.hint}), file=sys.stderr)
-        return 1
+        return told(error)
     print(json.dumps({"stage": found.name, "target": found.target}))
     return 0
 

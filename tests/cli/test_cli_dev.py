@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 from stories.served import COMMAND, Served
+from tenantry import download
+from tenantry_cli import author
 from tenantry_cli.hosting import OneTenant
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
@@ -245,3 +247,7 @@ def test_no_process_is_left_when_the_server_stops(dev: Callable[..., Served], ex
     served.stop()
     assert served.process.returncode == 0
     assert not [pid for pid in workers if os.path.exists(f"/proc/{pid}")]
+
+
+def test_the_kit_and_the_command_mean_the_same_variable_by_development() -> None:
+    assert author.DEVELOPMENT == download.DEVELOPMENT
