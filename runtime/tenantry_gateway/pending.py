@@ -217,7 +217,7 @@ def _record(stored: Stored | None, site: Site, user: User | None) -> dict[str, A
     record: dict[str, Any] | None = json.loads(stored.data) if stored is not None else None
     if record is None or time.time() - record["created"] > WAIT_SECONDS:
         return None
-    own = record["user"] == (user or {}).get("sub") and record.get("preview", "") == site.preview
+    own = record["user"] == (user or {}).get("sub") and record["preview"] == site.preview
     return record if own else None
 
 

@@ -164,6 +164,8 @@ class ProcessRunner:
             known = self._releases[same] = Known(_key(release), base)
             if len(self._releases) > KNOWN:
                 self._releases.popitem(last=False)
+        else:
+            self._releases.move_to_end(same)
         return known
 
     async def _start(self, release: Release, key: str) -> Worker:
