@@ -12,9 +12,9 @@ that Python waits for at exit.
 import asyncio
 import time
 from asyncio.base_events import _run_until_complete_cb  # type: ignore[attr-defined]  # by which AnyIO knows a root
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tenantry_sandbox.faults import LoadError, TooSlow
 
@@ -30,6 +30,8 @@ DROPPED = frozenset(
         *("transfer-encoding", "upgrade", "set-cookie", "content-length", "date", "server"),
     )
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,14 @@ class App:
     ) -> Response:
         """One request, answered whole. Raises: TooSlow after `seconds`, and whatever the app raises."""
         sent = [(name.lower(), value) for name, value in headers if name.lower() not in {*DROPPED, "host", "origin"}]
-        scope = {
+        exchange = _Exchange(body)
+        scope = self.scope(method, path, [("content-length", str(len(body))), *sent])
+        self.run(self._app(scope, exchange.receive, exchange.send), seconds)
+        return exchange.response()
+
+    def scope(self, method: str, path: str, headers: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """The connection scope of a request with these headers (lower-case names)."""
+        return {
             "type": "http",
             "asgi": SPEC,
             "http_version": "1.1",
@@ -82,20 +91,21 @@ class App:
             "root_path": "",
             "headers": [
                 (name.encode("latin-1"), value.encode("latin-1", "replace"))
-                for name, value in [("host", self._host), ("content-length", str(len(body))), *sent]
+                for name, value in [("host", self._host), *headers]
             ],
             "client": ("127.0.0.1", 0),
             "server": ("127.0.0.1", 8000),
             "state": self._state.copy(),
         }
-        exchange = _Exchange(body)
-        running = self._loop.create_task(self._app(scope, exchange.receive, exchange.send))
+
+    def run(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Run it to its end in a task of its own. Raises: TooSlow after `seconds`, and whatever it raises."""
+        running = self._loop.create_task(coroutine)
         if not self._run(running, seconds):
             running.cancel()
             self._run(running, STOP_SECONDS)
             raise TooSlow(f"no answer after {seconds:.1f} seconds")
-        running.result()
-        return exchange.response()
+        return running.result()
 
     def close(self) -> None:
         """Leave the lifespan, and with it the threads that were kept."""

@@ -12,7 +12,8 @@ from contextlib import nullcontext
 from typing import Any
 
 from tenantry_sandbox.asgi import App, Response
-from tenantry_sandbox.asks import CALL_ID, QUESTIONS, Conversation, Line
+from tenantry_sandbox.asks import CALL_ID, Client, Conversation, Line
+from tenantry_sandbox.direct import Direct
 from tenantry_sandbox.events import STREAM, Events, read
 from tenantry_sandbox.faults import LoadError
 from tenantry_sandbox.sessions import Sessions
@@ -23,7 +24,7 @@ REVISIONS = {"2025": HANDSHAKE, "2026": STATELESS}  # what each era is asked in 
 CLIENT = {"name": "tenantry", "version": "1"}
 UI = "io.modelcontextprotocol/ui"
 CAPABILITIES = {"extensions": {UI: {"mimeTypes": ["text/html;profile=mcp-app"]}}}
-ACCEPT = ("accept", "application/json, text/event-stream")
+PLAIN = (("accept", "application/json, text/event-stream"), ("content-type", "application/json"))
 LEAST_SECONDS = 0.05  # of a request: a session ends even when its call took all the time there was
 PAGES = 100  # of one list; a server that never ends its list is not described
 # list method -> (its key in the result, the capability that announces it)
@@ -47,9 +48,12 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Speaker:
-    """Speaks MCP with one app. Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
+    """Speaks MCP with one app; with the server object itself where the app was `made` of one that can be asked so.
+    Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
 
-    def __init__(self, app: App, line: Line, sessions: Sessions, paths: tuple[str, ...], seconds: float) -> None:
+    def __init__(
+        self, app: App, line: Line, sessions: Sessions, paths: tuple[str, ...], seconds: float, made: Any = None
+    ) -> None:
         self._app = app
         self._line = line
         self._sessions = sessions
@@ -60,6 +64,7 @@ class Speaker:
         self.greeting: dict[str, Any] = {}
         self.keeps_sessions = False
         self.path = self._find(paths)
+        self._direct = Direct.find(app, made, self.path)
 
     def describe(self) -> dict[str, Any]:
         """Ask everything that can be known before a call, in both eras."""
@@ -106,6 +111,9 @@ class Speaker:
         headers = [("mcp-protocol-version", revision), ("mcp-method", method), *repeated.items()]
         if method in NAMED:
             headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
+        if (direct := self._direct_for(method, revision)) is not None:
+            speaks = Client({}, capabilities, client)
+            return direct.ask(method, params, revision, speaks, [*PLAIN, *headers], self._left())
         return self._rpc(method, params, headers)
 
     def converse(
@@ -119,9 +127,13 @@ class Speaker:
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """The same at a revision where a server asks back by requests of its own: also `{"input_required"}`, with the
         questions by key, or, where no more may be asked, `{"refusal"}`. `answers` as in asks.py."""
-        wanted = self._asks or any(capability in capabilities for capability in QUESTIONS.values())
-        opened = self._sessions.possible and wanted
-        talk = Conversation(answers, capabilities, lands=opened or not self._sessions.possible)
+        speaks = Client(answers, capabilities, client)
+        if (direct := self._direct_for(method, revision)) is not None:
+            headers = [*PLAIN, ("mcp-protocol-version", revision)]
+            answer, notifications = direct.ask(method, params, revision, speaks, headers, self._left())
+            return _stopped(speaks) or answer, notifications
+        opened = self._sessions.possible and (self._asks or speaks.can_be_asked)
+        talk = Conversation(speaks, lands=opened or not self._sessions.possible)
         with self._sessions.open() if opened else nullcontext():
             headers = [("mcp-protocol-version", revision)]
             if opened or self.keeps_sessions:
@@ -138,16 +150,11 @@ class Speaker:
                     self.send("DELETE", headers, b"")
         if talk.astray:
             return self.converse(method, params, revision, client, capabilities, answers)
-        if talk.refusal:
-            answer = {"refusal": talk.refusal}
-        elif talk.asked:
-            answer = {"input_required": {"inputRequests": talk.asked}}
-        return answer, [*notifications, *talk.notifications]
+        return _stopped(speaks) or answer, [*notifications, *talk.notifications]
 
     def send(self, method: str, headers: list[tuple[str, str]], body: bytes) -> Response:
         """One HTTP request to the MCP endpoint, whatever it holds."""
-        seconds = self._seconds if self._until is None else max(self._until - time.monotonic(), LEAST_SECONDS)
-        return self._app.request(method, self.path, headers, body, seconds)
+        return self._app.request(method, self.path, headers, body, self._left())
 
     def within(self, seconds: float) -> "Speaker":
         """The same, with this many seconds for all requests from now on."""
@@ -163,6 +170,12 @@ class Speaker:
             finally:
                 self.send("DELETE", session, b"")
         return self.send(method, headers, body)
+
+    def _left(self) -> float:
+        return self._seconds if self._until is None else max(self._until - time.monotonic(), LEAST_SECONDS)
+
+    def _direct_for(self, method: str, revision: str) -> Direct | None:
+        return self._direct if self._direct and method in DYNAMIC and self._direct.speaks(revision) else None
 
     def _find(self, paths: tuple[str, ...]) -> str:
         heard = []
@@ -203,7 +216,7 @@ class Speaker:
         return _parse(self._post({"jsonrpc": "2.0", "id": CALL_ID, "method": method, "params": params}, headers))
 
     def _post(self, message: Mapping[str, Any], headers: list[tuple[str, str]]) -> Response:
-        return self.send("POST", [ACCEPT, ("content-type", "application/json"), *headers], json.dumps(message).encode())
+        return self.send("POST", [*PLAIN, *headers], json.dumps(message).encode())
 
     def _whole_list(self, method: str, key: str, era: str) -> dict[str, Any]:
         answer, _ = self.ask(method, {}, REVISIONS[era], CLIENT, CAPABILITIES)
@@ -225,6 +238,13 @@ def encoded(value: str) -> str:
     if value.isascii() and value.isprintable() and value == value.strip():
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
+
+
+def _stopped(client: Client) -> dict[str, Any]:
+    """What ended the call before it was answered, if anything did."""
+    if client.refusal:
+        return {"refusal": client.refusal}
+    return {"input_required": {"inputRequests": client.asked}} if client.asked else {}
 
 
 def _initialize(revision: str, client: Params, capabilities: Params) -> dict[str, Any]:

@@ -50,44 +50,85 @@ class Line:
             await conversation.hold(self._app, scope, receive, send)
 
 
-class Conversation:
-    """One call: answers what was answered before, and stops at what was not.
+class Client:
+    """Speaks for a call's client: answers what was answered before, and keeps what was not.
 
     `answers` by key, each {"result"} or {"error"}; `capabilities` are the client's: what it did not declare it refuses,
-    as it would itself. `lands`: whether an answer reaches the server; where it does not, the first question of any kind
-    stops the call and sets `astray`.
-
-    Afterwards `asked` holds the open questions by key, `refusal` why no more may be asked, `notifications` what came
-    beside the call's own stream.
+    as it would itself. Afterwards `asked` holds the open questions by key, `refusal` why no more may be asked.
     """
 
-    def __init__(self, answers: Mapping[str, Any], capabilities: Mapping[str, Any], *, lands: bool = True) -> None:
+    def __init__(
+        self, answers: Mapping[str, Any], capabilities: Mapping[str, Any], info: Mapping[str, Any] | None = None
+    ) -> None:
+        self.capabilities = capabilities
+        self.info = info
+        self.asked: dict[str, dict[str, Any]] = {}
+        self.refusal: dict[str, str] = {}
         self._answers = answers
-        self._capabilities = capabilities
-        self._lands = lands
         self._times: Counter[str] = Counter()
         self._found: set[str] = set()
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether there is anything that it can be asked."""
+        return any(capability in self.capabilities for capability in QUESTIONS.values())
+
+    def answer(self, method: str, params: dict[str, Any]) -> Mapping[str, Any] | None:
+        """What the client answers to a request of the server, or None where the call has to stop for it."""
+        if method == "ping":
+            return {"result": {}}
+        if QUESTIONS.get(method) not in self.capabilities:
+            return {"error": {"code": METHOD_NOT_FOUND, "message": f"The client does not support {method}."}}
+        key = self._key(method, params)
+        if key in self._answers:
+            self._found.add(key)
+            answer: Mapping[str, Any] = self._answers[key]
+            return answer
+        if len(self._answers) + len(self.asked) >= ASKED:
+            self.refusal = {
+                "code": "asks.too-many",
+                "message": f"The tool asked more than {ASKED} questions in one call.",
+                "hint": "Ask for several things in one form, or over several calls.",
+            }
+        elif len(self._answers.keys() - self._found) >= CHANGED:
+            self.refusal = {
+                "code": "asks.changed",
+                "message": "The tool asks something else each time it runs, so its answers find no question.",
+                "hint": "Ask the same question in the same words: a call runs again when it is answered.",
+            }
+        else:
+            self.asked[key] = {"method": method, "params": params}
+        return None
+
+    def _key(self, method: str, params: Mapping[str, Any]) -> str:
+        asked = {name: value for name, value in params.items() if name not in VOLATILE}
+        digest = hashlib.sha256(json.dumps([method, asked], sort_keys=True).encode()).hexdigest()[:32]
+        self._times[digest] += 1
+        return f"{digest}.{self._times[digest]}"
+
+
+class Conversation:
+    """One call over HTTP, and its `client` beside it. `lands`: whether an answer reaches the server; where it does not,
+    the first question of any kind stops the call and sets `astray`. `notifications`: what came beside the call's own
+    stream."""
+
+    def __init__(self, client: Client, *, lands: bool = True) -> None:
+        self._client = client
+        self._lands = lands
         self._heard: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self.asked: dict[str, dict[str, Any]] = {}
         self.astray = False
-        self.refusal: dict[str, str] = {}
         self.notifications: list[dict[str, Any]] = []
 
     async def hold(self, app: Any, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and speak for the client until it is answered or asks something new."""
         beside = _Beside(app, scope)
         ended = False
-        reader: Events | None = None
+        stream = _Stream(self._hear)
 
         async def forward(message: dict[str, Any]) -> None:
-            nonlocal ended, reader
             if ended:
                 return
-            if message["type"] == "http.response.start":
-                reader = Events() if _is_stream(message) else None
-            elif reader is not None:
-                for said in reader.feed(message.get("body", b"")):
-                    self._hear(said)
+            stream.take(message)
             await send(message)
 
         async with contextlib.AsyncExitStack() as stack:
@@ -119,46 +160,32 @@ class Conversation:
             self._heard.put_nowait(message)
 
     def _hear_beside(self, message: dict[str, Any]) -> None:
-        if "method" in message and "id" not in message:
+        # A question that is cancelled is one that the client was never asked, under a number that it does not know.
+        if "method" in message and "id" not in message and message["method"] != "notifications/cancelled":
             self.notifications.append({"method": message["method"], "params": message.get("params", {})})
         self._hear(message)
 
     def _answer(self, request: dict[str, Any]) -> Mapping[str, Any] | None:
-        """What the client answers to a request of the server, or None where the call has to stop for it."""
         if not self._lands:
             self.astray = True
             return None
-        method, params = request["method"], request.get("params") or {}
-        if method == "ping":
-            return {"result": {}}
-        if QUESTIONS.get(method) not in self._capabilities:
-            return {"error": {"code": METHOD_NOT_FOUND, "message": f"The client does not support {method}."}}
-        key = self._key(method, params)
-        if key in self._answers:
-            self._found.add(key)
-            answer: Mapping[str, Any] = self._answers[key]
-            return answer
-        if len(self._answers) + len(self.asked) >= ASKED:
-            self.refusal = {
-                "code": "asks.too-many",
-                "message": f"The tool asked more than {ASKED} questions in one call.",
-                "hint": "Ask for several things in one form, or over several calls.",
-            }
-        elif len(self._answers.keys() - self._found) >= CHANGED:
-            self.refusal = {
-                "code": "asks.changed",
-                "message": "The tool asks something else each time it runs, so its answers find no question.",
-                "hint": "Ask the same question in the same words: a call runs again when it is answered.",
-            }
-        else:
-            self.asked[key] = {"method": method, "params": params}
-        return None
+        return self._client.answer(request["method"], request.get("params") or {})
 
-    def _key(self, method: str, params: Mapping[str, Any]) -> str:
-        asked = {name: value for name, value in params.items() if name not in VOLATILE}
-        digest = hashlib.sha256(json.dumps([method, asked], sort_keys=True).encode()).hexdigest()[:32]
-        self._times[digest] += 1
-        return f"{digest}.{self._times[digest]}"
+
+class _Stream:
+    """Hands on the messages of an answer, as its parts come, where that is a stream of events."""
+
+    def __init__(self, hear: Callable[[dict[str, Any]], None]) -> None:
+        self._hear = hear
+        self._events: Events | None = None
+
+    def take(self, part: dict[str, Any]) -> None:
+        if part["type"] == "http.response.start":
+            content_type = bytes(dict(part.get("headers", ())).get(b"content-type", b""))
+            self._events = Events() if content_type.startswith(STREAM.encode()) else None
+        elif self._events is not None:
+            for said in self._events.feed(part.get("body", b"")):
+                self._hear(said)
 
 
 class _Beside:
@@ -187,7 +214,7 @@ class _Beside:
         begun = asyncio.get_running_loop().create_future()
         gone = asyncio.Event()
         parts = [_whole(b"")]
-        reader: Events | None = None
+        stream = _Stream(hear)
 
         def begin(_: Any = None) -> None:
             if not begun.done():
@@ -200,13 +227,8 @@ class _Beside:
             return DISCONNECT
 
         async def send(message: dict[str, Any]) -> None:
-            nonlocal reader
-            if message["type"] == "http.response.start":
-                reader = Events() if _is_stream(message) else None
-                begin()
-            elif reader is not None:
-                for said in reader.feed(message.get("body", b"")):
-                    hear(said)
+            stream.take(message)
+            begin()
 
         listening = asyncio.ensure_future(self._app(self._like("GET", 0), receive, send))
         listening.add_done_callback(begin)
@@ -238,11 +260,6 @@ async def _end(task: asyncio.Future[Any]) -> None:
 
 def _whole(body: bytes) -> dict[str, Any]:
     return {"type": "http.request", "body": body, "more_body": False}
-
-
-def _is_stream(start: dict[str, Any]) -> bool:
-    found = dict(start.get("headers", ())).get(b"content-type", b"")
-    return bytes(found).startswith(STREAM.encode())
 
 
 def _in_session(scope: Scope) -> bool:

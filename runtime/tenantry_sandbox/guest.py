@@ -20,8 +20,8 @@ class Guest:
         line = Line(hosted.app)
         self._app = App(line, hosted.host)
         try:
-            sessions = Sessions(hosted.app if hosted.made else None)
-            self._speaker = Speaker(self._app, line, sessions, hosted.paths, seconds)
+            made = hosted.app if hosted.made else None
+            self._speaker = Speaker(self._app, line, Sessions(made), hosted.paths, seconds, made)
         except BaseException:
             self._app.close()
             raise

@@ -1,0 +1,210 @@
+"""A server object of the SDK, version 2, asked in this process: no HTTP, no JSON between its handlers and the worker.
+
+`serve_one` is the SDK's own way to serve one request on whatever brought it; its HTTP transport is built on the same.
+What that transport does around it has been done by then: hosts, headers and envelopes are the gateway's to check. It
+costs less than half of a request over HTTP (tests/bench/guest.py). Asked so is a server whose app is the SDK's own with
+nothing around it, no sign-in and no middleware of its author's, in a version of the SDK that this was written for and
+is tested with; every other is asked over HTTP.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import importlib.metadata
+import json
+import logging
+from collections.abc import Coroutine, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from tenantry_sandbox.asgi import App
+from tenantry_sandbox.asks import CALL_ID, GRACE_SECONDS, Client
+
+VERSIONS = ("2.3.",)  # of the distribution mcp; a newer one is asked over HTTP until its `serve_one` was looked at
+INTERNAL_ERROR = -32603
+NAMES = {
+    "anyio": ("Event",),
+    "mcp.server.connection": ("Connection",),
+    "mcp.server.runner": ("serve_one",),
+    "mcp.shared.exceptions": ("MCPError", "NoBackChannelError"),
+    "mcp.shared.jsonrpc_dispatcher": ("handler_exception_to_error_data", "progress_token_from_params"),
+    "mcp.shared.message": ("ServerMessageMetadata",),
+    "mcp.shared.transport_context": ("TransportContext",),
+    "mcp_types": ("JSONRPCError", "JSONRPCResponse", "ErrorData"),
+    "mcp_types.version": ("HANDSHAKE_PROTOCOL_VERSIONS", "MODERN_PROTOCOL_VERSIONS"),
+    "starlette.requests": ("Request",),
+}
+
+Answered = tuple[dict[str, Any], list[dict[str, Any]]]
+logger = logging.getLogger("mcp.server")  # where an author looks for what the SDK says of a handler that failed
+
+
+class Direct:
+    """Asks the server of `manager`, the SDK's session manager of an app that has started."""
+
+    def __init__(self, app: App, manager: Any, path: str) -> None:
+        self._app = app
+        self._server = manager.app
+        self._state = manager._lifespan_state
+        self._path = path
+        self._sdk = SimpleNamespace(
+            **{
+                name: getattr(importlib.import_module(module), name)
+                for module, names in NAMES.items()
+                for name in names
+            }
+        )
+        self._modern = frozenset(self._sdk.MODERN_PROTOCOL_VERSIONS)
+        self._spoken = self._modern | {*self._sdk.HANDSHAKE_PROTOCOL_VERSIONS}
+
+    @classmethod
+    def find(cls, app: App, made: Any, path: str) -> "Direct | None":
+        """A way to the server that `made`, its app, serves at `path`, or None where it has to be asked over HTTP."""
+        if getattr(made, "user_middleware", True):
+            return None
+        for route in made.routes:
+            manager = getattr(route.endpoint, "session_manager", None) if hasattr(route, "endpoint") else None
+            if manager is not None and route.app is route.endpoint and _is_sdks(route.endpoint, manager):
+                return cls(app, manager, path)
+        return None
+
+    def speaks(self, revision: str) -> bool:
+        """Whether the server's SDK knows this revision."""
+        return revision in self._spoken
+
+    def ask(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        revision: str,
+        client: Client,
+        headers: list[tuple[str, str]],
+        seconds: float,
+    ) -> Answered:
+        """One request: `{"result"}` or `{"error"}`, and the notifications that came before it. `{}` where the client
+        has to be asked first: it knows what. Raises: TooSlow, and whatever the server can't put into an answer."""
+        channel = _Channel(self._sdk, client, revision not in self._modern, params)
+        serving = self._serve(method, params, revision, channel, headers)
+        answer = self._app.run(_stopping(serving, channel) if channel.stops else serving, seconds)
+        return answer, channel.notifications
+
+    async def _serve(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        revision: str,
+        channel: "_Channel",
+        headers: list[tuple[str, str]],
+    ) -> dict[str, Any]:
+        sdk, client = self._sdk, channel.client
+        body = b""
+
+        async def receive() -> dict[str, Any]:
+            nonlocal body
+            body = body or json.dumps({"jsonrpc": "2.0", "id": CALL_ID, "method": method, "params": params}).encode()
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        request = sdk.Request(self._app.scope("POST", self._path, headers), receive)
+        channel.came_with(request)
+        beside = {"outbound": channel} if channel.can_send_request else {}
+        connection = sdk.Connection.from_envelope(revision, client.info, client.capabilities, **beside)
+        try:
+            result = await sdk.serve_one(
+                self._server, channel, method, params, connection=connection, lifespan_state=self._state
+            )
+        except Exception as error:
+            told = sdk.handler_exception_to_error_data(error) or self._unexpected(method, error, revision)
+            return _wire(sdk.JSONRPCError(jsonrpc="2.0", id=CALL_ID, error=told), "error")
+        return _wire(sdk.JSONRPCResponse(jsonrpc="2.0", id=CALL_ID, result=result), "result")
+
+    def _unexpected(self, method: str, error: Exception, revision: str) -> Any:
+        """In the words of the SDK's own transports, which differ by era."""
+        logger.error("handler for %r raised", method, exc_info=error)
+        if revision in self._modern:
+            return self._sdk.ErrorData(code=INTERNAL_ERROR, message="Internal server error")
+        return self._sdk.ErrorData(code=0, message=str(error))
+
+
+class _Channel:
+    """The way back to the client: the SDK's `DispatchContext` of one request, and its `Outbound` for what belongs to
+    none, since a client with a session listens to that, too."""
+
+    def __init__(self, sdk: Any, client: Client, may_ask: bool, params: Mapping[str, Any]) -> None:
+        self.client = client
+        self.stops = may_ask and client.can_be_asked
+        self.stopped = asyncio.Event()
+        self.notifications: list[dict[str, Any]] = []
+        self.request_id = CALL_ID
+        self.can_send_request = may_ask
+        self.cancel_requested = sdk.Event()
+        self.message_metadata: Any = None
+        self.transport: Any = None
+        self._sdk = sdk
+        self._token = sdk.progress_token_from_params(params)
+
+    def came_with(self, request: Any) -> None:
+        """The HTTP request that a tool may look at."""
+        self.message_metadata = self._sdk.ServerMessageMetadata(request_context=request)
+        self.transport = self._sdk.TransportContext(
+            kind="streamable-http", can_send_request=self.can_send_request, headers=request.headers
+        )
+
+    async def send_raw_request(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> dict[str, Any]:
+        """Ask the client, who has answered already or does so before the call runs again."""
+        if not self.can_send_request:
+            raise self._sdk.NoBackChannelError(method)
+        answer = self.client.answer(method, dict(params or {}))
+        if answer is None:
+            self.stopped.set()
+            never: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+            return await never  # the call is about to be cancelled
+        if "error" in answer:
+            error = answer["error"]
+            raise self._sdk.MCPError(error["code"], error["message"], error.get("data"))
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
+        """Send a notification along with the result."""
+        self.notifications.append({"method": method, "params": dict(params or {})})
+
+    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the request is, where the client wants to know."""
+        if self._token is not None:
+            said = {"total": total, "message": message}
+            told = {key: value for key, value in said.items() if value is not None}
+            await self.notify("notifications/progress", {"progressToken": self._token, "progress": progress, **told})
+
+
+async def _stopping(serving: Coroutine[Any, Any, dict[str, Any]], channel: _Channel) -> dict[str, Any]:
+    """Serve the request, or cancel it as its client would once it asks what has no answer yet."""
+    call = asyncio.ensure_future(serving)
+    stopped = asyncio.ensure_future(channel.stopped.wait())
+    try:
+        await asyncio.wait({call, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        if not channel.stopped.is_set():
+            return call.result()
+        channel.cancel_requested.set()
+        return {}
+    finally:
+        stopped.cancel()
+        if not call.done():
+            call.cancel()
+            await asyncio.wait({call}, timeout=GRACE_SECONDS)
+        with contextlib.suppress(BaseException):
+            call.exception()  # what it raises by then concerns nobody
+
+
+def _is_sdks(endpoint: Any, manager: Any) -> bool:
+    """Whether both are the SDK's own classes, in a version that is known."""
+    try:
+        version = importlib.metadata.version("mcp")
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    where = "mcp.server.streamable_http_manager"
+    return version.startswith(VERSIONS) and {type(endpoint).__module__, type(manager).__module__} == {where}
+
+
+def _wire(message: Any, key: str) -> dict[str, Any]:
+    """A JSON-RPC message's `key` as the SDK writes it."""
+    return {key: message.model_dump(mode="json", by_alias=True, exclude_none=True)[key]}
