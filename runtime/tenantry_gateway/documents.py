@@ -2,6 +2,9 @@
 
 A reply says what it set, deleted and read. When somebody else wrote meanwhile, the patch goes onto the fresh document
 if none of the keys it touched changed; otherwise the call runs again on the fresh document (`Stale`).
+
+A preview has documents of its own, which go when it is over: it may be anybody's draft, and what a draft writes is not
+for the users of the plugin.
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from tenantry_registry.errors import Conflict, PlatformError
-from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects, Stored, move
+from tenantry_registry.registry import drafts_key
 
+from tenantry_gateway.route import Site
 from tenantry_gateway.turn import User
 from tenantry_gateway.wire import dump
 
@@ -98,11 +102,16 @@ def contended() -> PlatformError:
     return PlatformError("state.contended", "Too many calls change the same data at once.", "Try again in a moment.")
 
 
-def shared_key(name: Name) -> str:
-    return f"state/{name.tenant}/{name.plugin}/_shared.json"
+def shared_key(place: str) -> str:
+    return f"{place}_shared.json"
 
 
-def state_key(name: Name, user: User) -> str:
+def state_key(place: str, user: User) -> str:
     """The key of a signed-in user's document: issuer and subject, hashed, because both may be any text."""
     who = hashlib.sha256(f"{user.get('iss', '')}\n{user['sub']}".encode()).hexdigest()
-    return f"state/{name.tenant}/{name.plugin}/{who}.json"
+    return f"{place}{who}.json"
+
+
+def place_of(site: Site, digest: str) -> str:
+    """The folder of the documents of what is served at `site`, which is the release `digest`."""
+    return drafts_key(site.name, digest) if site.preview else f"state/{site.name.tenant}/{site.name.plugin}/"

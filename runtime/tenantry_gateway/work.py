@@ -162,10 +162,11 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
     plain = work.method == "tools/call" and work.params.get("name") in work.edition.manifest.plain
     if plain or work.edition.guest:
         return Document("", None, {}), None  # no read of storage for what can't see them
-    shared = documents.load(desk.objects, documents.shared_key(work.site.name))
+    place = documents.place_of(work.site, work.edition.manifest.digest)
+    shared = documents.load(desk.objects, documents.shared_key(place))
     if work.user is None:
         return await shared, None
-    both = await asyncio.gather(shared, documents.load(desk.objects, documents.state_key(work.site.name, work.user)))
+    both = await asyncio.gather(shared, documents.load(desk.objects, documents.state_key(place, work.user)))
     return both[0], both[1]
 
 

@@ -331,6 +331,11 @@ def widget_key(name: Name, uri: str) -> str:
     return f"widgets/{name.tenant}/{name.plugin}/{hashlib.sha256(uri.encode()).hexdigest()[:32]}.json"
 
 
+def drafts_key(name: Name, digest: str = "") -> str:
+    """The folder in which a preview keeps ctx.state and ctx.shared; without a digest, that of all of them."""
+    return f"state/{name.tenant}/{name.plugin}/previews/{digest}{'/' if digest else ''}"
+
+
 def part_of(key: str) -> str:
     """The digest or tree that a key below `{kind}/{tenant}/{plugin}/` belongs to."""
     return key.split("/", 4)[3].partition(".")[0]

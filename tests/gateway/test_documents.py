@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -134,6 +135,31 @@ async def test_each_user_has_a_document(house: House) -> None:
     keys = [listed.key async for listed in house.objects.list("state/acme/zoo/")]
     assert len(keys) == 2
     assert not any("ada" in key for key in keys)
+
+
+async def test_a_preview_has_documents_of_its_own(house: House) -> None:
+    async def authenticate(request: Any, site: Any, edition: Any) -> dict[str, Any]:
+        return {"sub": "ada", "iss": "https://auth.example.com"}
+
+    async def answer(release: Release, call: Call) -> dict[str, Any]:
+        text = json.dumps([call.shared, call.state])
+        said = {"set": {"by": release.digest[:4]}}
+        return {"result": {"content": [{"type": "text", "text": text}]}, "state": said, "shared": said}
+
+    house.runner.answer = answer
+    house.extra["authenticate"] = authenticate
+    live = await house.publish()
+    draft = await house.publish(manifest(instructions="Draft."), current=False, preview_until=time.time() + 600)
+    async with house.http() as http:
+        assert json.loads(await run(http)) == [{}, {}]
+        at_preview = http.base_url.join(f"/v/{draft[:12]}/")
+        at_plugin, http.base_url = http.base_url, at_preview
+        assert json.loads(await run(http)) == [{}, {}]
+        assert json.loads(await run(http)) == [{"by": draft[:4]}, {"by": draft[:4]}]
+        http.base_url = at_plugin
+        assert json.loads(await run(http)) == [{"by": live[:4]}, {"by": live[:4]}]
+    drafts = [listed.key async for listed in house.objects.list(f"state/acme/zoo/previews/{draft}/")]
+    assert len(drafts) == 2
 
 
 async def test_a_tool_that_takes_no_context_costs_no_read_of_storage(house: House) -> None:

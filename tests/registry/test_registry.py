@@ -18,7 +18,15 @@ from tenantry_registry.objects import JSON, ROUNDS, AnyVersion, Download, Kind, 
 from tenantry_registry.objects_file import FileObjects
 from tenantry_registry.pointer import HISTORY, PREVIEWS, Pointer
 from tenantry_registry.prune import LEFTOVER_SECONDS, prune
-from tenantry_registry.registry import PREVIEW_SECONDS, PRUNE_SECONDS, Blob, Registry, bundle_key, release_key
+from tenantry_registry.registry import (
+    PREVIEW_SECONDS,
+    PRUNE_SECONDS,
+    Blob,
+    Registry,
+    bundle_key,
+    drafts_key,
+    release_key,
+)
 
 ZOO = Name("acme", "zoo")
 DAY = 86400.0
@@ -587,6 +595,21 @@ async def test_a_preview_keeps_its_release(tmp_path: Path, clock: Clock, one: Re
     clock.ahead = 2 * DAY
     assert await prune(registry, ZOO, now=clock) == []
     assert await two.is_whole(registry)
+
+
+async def test_what_a_preview_kept_goes_when_it_is_over(
+    tmp_path: Path, clock: Clock, one: Release, two: Release
+) -> None:
+    registry = Registry(FileObjects(tmp_path / "store"), now=clock)
+    await one.publish(registry)
+    await two.publish(registry, set_current=False, preview_until=clock() + DAY)
+    kept = [f"{drafts_key(ZOO, two.digest)}_shared.json", "state/acme/zoo/_shared.json"]
+    for key in kept:
+        await registry.objects.put_once(key, b"{}", JSON)
+    assert await prune(registry, ZOO, now=clock) == []
+    clock.ahead = DAY
+    assert await prune(registry, ZOO, now=clock) == kept[:1]
+    assert await registry.objects.get(kept[1])
 
 
 async def test_the_submitted_release_is_kept_however_old(tmp_path: Path, clock: Clock) -> None:

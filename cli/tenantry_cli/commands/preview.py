@@ -18,7 +18,10 @@ from tenantry_cli import options
 @options.to
 @options.as_json
 def command(folder: Path, days: float, tenant: str | None, to: str | None, as_json: bool) -> int:
-    """Publish FOLDER as a preview: served at its own address until it expires; what is live stays live."""
+    """Publish FOLDER as a preview: served at its own address until it expires; what is live stays live.
+
+    A preview starts with empty ctx.state and ctx.shared of its own, and gets the secrets that were set for previews.
+    """
     from tenantry_cli.remote import publish
 
     return publish(folder, tenant=tenant, to=to, as_json=as_json, force=False, preview_days=days)
