@@ -48,8 +48,10 @@ async def connect(
     mode: str = "auto",
     headers: Mapping[str, str] | None = None,
     transport: httpx2.AsyncBaseTransport | None = None,
+    callbacks: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Client]:
-    """The official client, connected. `mode`: auto, legacy, or a revision; `transport`: as `http_client`.
+    """The official client, connected. `mode`: auto, legacy, or a revision; `transport`: as `http_client`; `callbacks`:
+    what answers a server's questions, by the client's own names.
 
     Raises: PlatformError `call.unreachable` (nobody answers), `call.not-mcp` (somebody does, but not MCP),
     `call.failed` (a protocol error).
@@ -70,7 +72,7 @@ async def connect(
     try:
         async with http_client(headers, transport) as http:
             http.event_hooks = {"response": [look]}
-            async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
+            async with Client(streamable_http_client(url, http_client=http), mode=mode, **(callbacks or {})) as client:
                 connected = True
                 yield client
     except* PlatformError as group:  # of whoever uses the client: what they raise comes out of its task groups

@@ -13,7 +13,11 @@ from tenantry_cli import options
 if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
+    from tenantry_cli.answering import Answers
+
 TOOL_FAILED = 1
+MISSING_CAPABILITY = -32021  # MCP, 2026-07-28
+ASKS = "The tool asks its user something: answer with --answer, or call from a terminal."
 SHOWN = 20  # tools of a server, in a hint
 IN_DEV = "its traceback is in the terminal of platform dev, and in Tool logs of its page"
 ERROR_ID = re.compile(r"\berror ([0-9a-f]{12})\b")
@@ -30,6 +34,11 @@ PATH = re.compile(r"/t/([a-z0-9]+)/([a-z0-9-]+)(?:/|$)")
     "--scope", "scopes", multiple=True, metavar="SCOPE", help="With --as: what is granted. [all the plugin has]"
 )
 @click.option("--era", type=click.Choice(["auto", "2025", "2026"]), default="auto", help="Protocol era. [auto]")
+@click.option(
+    "--answer", "answers", multiple=True, metavar="ANSWER",
+    help="What to answer when the tool asks, in turn: a form's fields in JSON, accept, decline or cancel; "
+    "the model's words; folders. [asked on the terminal]",
+)  # fmt: skip
 @options.as_json
 def command(
     url: str,
@@ -39,6 +48,7 @@ def command(
     who: str | None,
     scopes: tuple[str, ...],
     era: str,
+    answers: tuple[str, ...],
     as_json: bool,
 ) -> int:
     """Call TOOL of the MCP server at URL with arguments in JSON; without TOOL, list the tools.
@@ -46,6 +56,7 @@ def command(
     \b
     platform call http://localhost:8787/t/dev/zoo/mcp get_zoo_animals '{"count": 3}'
     platform call http://localhost:8787/t/dev/zoo/mcp whoami --as ann@example.com --scope zoo.read
+    platform call http://localhost:8787/t/dev/zoo/mcp close_zoo --answer '{"sure": true}' --answer 'Goodbye!'
     """
     import asyncio
 
@@ -63,14 +74,27 @@ def command(
         raise click.UsageError("--scope says what --as is granted: name somebody with --as.")
 
     async def signed_in() -> int:
+        from tenantry_cli.answering import Answers, can_ask
         from tenantry_cli.sign_in import token_of
 
-        return await call(url, tool, given, await token_of(who, url, scopes) if who else token, era, as_json)
+        bearer = await token_of(who, url, scopes) if who else token
+        return await call(url, tool, given, bearer, era, Answers(answers, ask=can_ask()), as_json)
 
-    return asyncio.run(signed_in())
+    try:
+        return asyncio.run(signed_in())
+    except asyncio.CancelledError:  # by Ctrl-C at a question
+        raise KeyboardInterrupt from None
 
 
-async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str | None, era: str, raw: bool) -> int:
+async def call(
+    url: str,
+    tool: str | None,
+    arguments: dict[str, Any],
+    token: str | None,
+    era: str,
+    answers: Answers,
+    raw: bool,
+) -> int:
     from mcp import MCPError
     from tenantry_registry.errors import PlatformError
 
@@ -80,7 +104,7 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
     terminal = Terminal()
     mode = {"auto": "auto", "2025": "legacy", "2026": "2026-07-28"}[era]
     headers = {"Authorization": f"Bearer {token}"} if token else None
-    async with connect(url, mode=mode, headers=headers) as client:
+    async with connect(url, mode=mode, headers=headers, callbacks=answers.callbacks()) as client:
         if tool is None:
             tools = (await client.list_tools()).tools
             if raw:
@@ -93,13 +117,16 @@ async def call(url: str, tool: str | None, arguments: dict[str, Any], token: str
             result = await client.call_tool(tool, arguments)
         except MCPError as error:
             failed = error
+        if answers.lacking:
+            raise answers.lacking
         if result is None or result.is_error:
             known = [one.name for one in (await client.list_tools()).tools]
     if known and tool not in known:
         raise PlatformError("call.unknown-tool", f"{url} has no tool {tool!r}.", meant(tool, known))
     if result is None:
         assert failed is not None
-        raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", sign_in_hint(failed.data))
+        hint = ASKS if failed.code == MISSING_CAPABILITY else sign_in_hint(failed.data)
+        raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", hint)
     if raw:
         terminal.answer(result.model_dump(mode="json", by_alias=True, exclude_none=True))
     else:
