@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tenantry_publisher.publish import Examined, Published, Step
 
 STEPS = ("read", "described", "checked", "compared", "stored", "released")
+BESIDE = ("previewed", "unchanged", "warned")  # in place of one of them, or as well
 WORDS = {"read": "packed", "warned": "warning"}
 
 
@@ -46,7 +47,7 @@ class Progress:
     def __call__(self, step: Step) -> None:
         self.done += 1
         self.bar.at(min(self.done, len(STEPS)), len(STEPS), step.code)
-        if self.verbose and step.code in (*STEPS, "unchanged", "warned"):
+        if self.verbose and step.code in (*STEPS, *BESIDE):
             aside = f"{step.seconds:.1f} s" if step.seconds >= 0.05 else ""
             self.terminal.step(WORDS.get(step.code, step.code), step.text, aside)
 

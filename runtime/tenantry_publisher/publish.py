@@ -36,9 +36,12 @@ from tenantry_publisher.stand_ins import filled, undeclared
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Progress: a step that is done (`code` is stable), in words, with the seconds it took."""
+    """Progress: a step that is done (`code` is stable), in words, with the seconds it took.
 
-    code: str  # "read" | "described" | "checked" | "compared" | "warned" | "stored" | "released" | "unchanged"
+    `code`: "read", "described", "checked", "compared", "warned", "stored", "released", "previewed", "unchanged".
+    """
+
+    code: str
     text: str
     seconds: float = 0.0
 
@@ -187,7 +190,7 @@ async def publish(
     )
     size = sum(len(data) for _, data, _ in fresh)
     progress(Step("stored", f"{len(fresh)} files, {size // 1024} KB", time.perf_counter() - started))
-    progress(Step("released", digest[:12]))
+    progress(Step("released" if set_current else "previewed", digest[:12]))
     return Published(name, digest, result.previous, result.changed, examined.report, manifest, comparison)
 
 

@@ -258,6 +258,7 @@ async def test_a_preview_leaves_the_current_release_alone(
 ) -> None:
     first = await workshop.publish(zoo, FILES)
     second = await workshop.publish(zoo, {**FILES, "x.txt": "x"}, set_current=False, preview_until=9e9)
+    assert workshop.steps[-1].code == "previewed"
     pointer = await Registry(workshop.objects).current(make.name)
     assert pointer is not None
     assert pointer.current == first.digest

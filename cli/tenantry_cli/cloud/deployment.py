@@ -136,7 +136,7 @@ class Deployment:
             raise PlatformError("deploy.nothing-before", "No earlier deployment is kept here.", hint)
         assembly = folder / record.assemblies[-2]
         self._deploy(assembly, ["--all"])
-        back = replace(record, assemblies=record.assemblies[:-1], at=time.time())
+        back = replace(record, assemblies=record.assemblies[:-1], zips={}, at=time.time())
         self.records.write(back)
         return back
 

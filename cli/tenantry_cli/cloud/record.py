@@ -21,7 +21,8 @@ KEPT = 3  # assemblies, the one that stands included
 @dataclass(frozen=True, slots=True)
 class Record:
     """One stage as it stands. `url` serves the path form, `api_url` the control plane; `assemblies` are folders below
-    .platform/STAGE, the one that stands last; `at` seconds since the epoch."""
+    .platform/STAGE, the one that stands last; `zips` the SHA-256 of each function's by room, nothing where they were
+    rolled back to; `at` seconds since the epoch."""
 
     stage: str
     account: str
