@@ -92,9 +92,12 @@ async def answer(desk: Desk, turn: Turn) -> Reply:
         if handler is None:
             raise Refusal(METHOD_NOT_FOUND, f"There is no method {turn.message.method[:80]!r} at this revision.")
         async with seated(desk, turn.site.name) as desk:
-            reply = await handler(desk, turn)
-            facts = reply.facts
-            _count(desk, turn, reply)
+            reply = None
+            try:
+                reply = await handler(desk, turn)
+                facts = reply.facts
+            finally:
+                _count(desk, turn, reply)
         return reply
     except PlatformError as error:
         facts = {"code": error.code}
@@ -123,18 +126,19 @@ async def seated(desk: Desk, name: Name) -> AsyncIterator[Desk]:
         await seat.leave()
 
 
-def _count(desk: Desk, turn: Turn, reply: Reply) -> None:
-    """What ran tenant code adds to its tenant's usage, under the name that its release has for it.
+def _count(desk: Desk, turn: Turn, reply: Reply | None) -> None:
+    """What ran tenant code adds to its tenant's usage, under the name that its release has for it; also where it came
+    to no `reply`.
 
     A hosted server may be asked for any name; those nobody listed count together, so that no client makes rows."""
-    facts, message = reply.facts, turn.message
-    ran = "tool_ms" in facts or str(facts.get("code", "")).startswith("sandbox.")
-    if desk.seat is None or not ran or message.method not in METERED:
+    message = turn.message
+    if desk.seat is None or message.method not in METERED:
         return
     name = message.params.get("name")
     listed = isinstance(name, str) and (name in turn.edition.tools or name in turn.edition.prompts)
-    ms, size = facts.get("tool_ms") or 0.0, len(reply.result or b"".join(reply.before[-1:]))
-    desk.seat.used(str(name) if listed else "", failed="code" in facts, ms=ms, size=size)
+    failed = reply is None or "code" in reply.facts
+    size = 0 if reply is None else len(reply.result or b"".join(reply.before[-1:]))
+    desk.seat.used(str(name) if listed else "", failed=failed, size=size)
 
 
 async def _batch(

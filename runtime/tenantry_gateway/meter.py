@@ -113,12 +113,14 @@ class Meter:
 
 
 class Seat:
-    """One message's way through the turnstile: asked to be admitted when it runs tenant code, left in any case."""
+    """One message's way through the turnstile: asked to be admitted when it runs tenant code, told how long that ran
+    each time, left in any case."""
 
     def __init__(self, meter: Meter, name: Name) -> None:
         self._meter, self._name = meter, name
         self._passed: Pass | None = None
         self._work: Work | None = None
+        self._runs, self._ms = 0, 0.0
 
     async def admit(self, who: str, own: Mapping[str, Any]) -> None:
         """`who` is a user or an openai/subject (""), `own` the author's limits.
@@ -145,9 +147,14 @@ class Seat:
             )
         raise PlatformError("limit.rate", "Too many calls.", f"Try again in {max(1, math.ceil(answer.wait))} s.")
 
-    def used(self, tool: str, *, failed: bool, ms: float, size: int) -> None:
-        """What it used, for the day's usage."""
-        self._work = Work(tool, int(failed), round(ms), size)
+    def ran(self, ms: float) -> None:
+        """Tenant code was run, so long by the runner's clock: a tool may say what it likes of its time."""
+        self._runs, self._ms = self._runs + 1, self._ms + ms
+
+    def used(self, tool: str, *, failed: bool, size: int) -> None:
+        """What it used, for the day's usage, where it ran tenant code at all."""
+        if self._runs:
+            self._work = Work(tool, int(failed), round(self._ms), size)
 
     async def leave(self) -> None:
         """Give the slot back and count. Never raises: a call that was made is answered."""

@@ -128,11 +128,18 @@ async def _admitted(desk: Desk, work: Work) -> tuple[Release, tuple[Document, Do
 
 async def _ask(desk: Desk, release: Release, call: Call) -> dict[str, Any]:
     """The runner's reply; the last words of what gave none are without secrets. Raises: as Runner says."""
+    took = 0.0
     try:
-        return await desk.runner.call(release, call)
+        reply = await desk.runner.call(release, call)
+        took = reply.pop("ran_ms", took)
+        return reply
     except SandboxError as error:
+        took = error.ran_ms
         error.stdout, error.stderr = blank(error.stdout, release.secrets), blank(error.stderr, release.secrets)
         raise
+    finally:
+        if desk.seat is not None:
+            desk.seat.ran(took)
 
 
 def _who(work: Work) -> str:

@@ -72,8 +72,14 @@ class LambdaRunner:
         if self._client is None or self._threads is None:
             self._client = self._make_client()
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="invoke")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._invoke, self._client, release, payload)
+        loop, began = asyncio.get_running_loop(), time.monotonic()
+        try:
+            reply = await loop.run_in_executor(self._threads, self._invoke, self._client, release, payload)
+        except SandboxError as error:
+            error.ran_ms = (time.monotonic() - began) * 1000
+            raise
+        reply["ran_ms"] = (time.monotonic() - began) * 1000
+        return reply
 
     async def _slot(self, slot: Mapping[str, Any]) -> dict[str, Any]:
         given = {key: value for key, value in slot.items() if key != "key"}

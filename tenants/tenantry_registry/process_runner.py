@@ -144,8 +144,12 @@ class ProcessRunner:
             usable, fresh, begun = False, worker.seq == 0, time.monotonic()
             try:
                 reply = await worker.ask(encoded, left, room, store)
+                reply["ran_ms"] = (time.monotonic() - begun) * 1000
                 usable = self._debug or not worker.strays()
                 return reply
+            except SandboxError as error:
+                error.ran_ms = (time.monotonic() - begun) * 1000
+                raise
             except Unheard as error:  # killed while it was idle: the next one may have the call
                 left = None if left is None else left - (time.monotonic() - begun)
                 if fresh or (left is not None and left <= 0):

@@ -31,6 +31,8 @@ reply (sandbox -> platform), exactly one of result, input_required, protocol_err
     overflow        {"id", "size"}: the whole reply was put there instead, because it was too large to return
     stdout, stderr  text, at most 64 KB each; truncated: true where more was written
     ms              wall milliseconds inside the tool; cold: true when this call imported the code
+and, by the runner, whatever the sandbox says:
+    ran_ms          wall milliseconds from handing the event over until the reply was there
 
 A server object that was not made with the kit describes itself as
     {"kind": "asgi", "protocol": 1, "dynamic": [methods], "answers": {era: {method: {"result"} | {"error"}}}}
@@ -94,12 +96,14 @@ class Call:
 
 
 class SandboxError(PlatformError):
-    """No reply could be had. `stdout` and `stderr` are the last words of what ran, for the log, where there are any."""
+    """No reply could be had. `stdout` and `stderr` are the last words of what ran, for the log, where there are any;
+    `ran_ms` is how long it ran, as the runner saw it."""
 
     def __init__(self, code: str, message: str, hint: str = "", *, stdout: str = "", stderr: str = "") -> None:
         super().__init__(code, message, hint)
         self.stdout = stdout
         self.stderr = stderr
+        self.ran_ms = 0.0
 
 
 class Runner(Protocol):

@@ -127,9 +127,10 @@ class EchoRunner:
         self.calls.append(call)
         self.releases.append(release)
         if self.answer is not None:
-            return await self.answer(release, call)
+            return {"ran_ms": 7.0, **await self.answer(release, call)}
         text = json.dumps({"method": call.method, "params": call.params}, sort_keys=True)
-        return {"protocol": 1, "result": {"content": [{"type": "text", "text": text}], "structuredContent": {"n": 3}}}
+        result = {"content": [{"type": "text", "text": text}], "structuredContent": {"n": 3}}
+        return {"protocol": 1, "result": result, "ran_ms": 7.0}
 
     async def aclose(self) -> None:
         return None

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from gateway.house import NAME, WIDGET_URI, House, ask, events, manifest, modern, modern_headers, replying, say, tool
 from tenantry_gateway import edition
+from tenantry_gateway.distrust import held
 from tenantry_gateway.validate import Checker
 from tenantry_registry.errors import PlatformError, StorageDown
 from tenantry_registry.runners import Call, Release, SandboxError
@@ -215,13 +216,10 @@ async def test_a_reply_that_is_no_object_or_bottomless_is_bad(house: House, http
     for _ in range(500):
         deep = [deep]
 
-    for reply in ([], {"result": {"content": deep}}):
-
-        async def answer(release: Release, call: Call, reply: Any = reply) -> Any:
-            return reply
-
-        house.runner.answer = answer
-        assert "could not be read" in text_of(await count(http))
+    house.runner.answer = replying(result={"content": deep})
+    assert "could not be read" in text_of(await count(http))
+    with pytest.raises(PlatformError, match="could not be read"):  # a whole one that came through an upload
+        held([])
 
 
 async def test_one_tenant_may_not_take_all_the_room(house: House) -> None:

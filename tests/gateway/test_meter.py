@@ -20,7 +20,7 @@ from tenantry_registry.limits import Rate, Refused
 from tenantry_registry.limits_dynamodb import DynamoLimiter
 from tenantry_registry.limits_sqlite import SqliteLimiter
 from tenantry_registry.names import Name
-from tenantry_registry.runners import Call, Release
+from tenantry_registry.runners import Call, Release, SandboxError
 from tenantry_registry.tenants import Tenants
 from tenantry_registry.turnstile import Entry, Pass, Work
 from tenantry_registry.turnstile_dynamodb import DynamoTurnstile
@@ -104,16 +104,35 @@ async def test_everything_but_a_tool_is_told_by_429(counting: Counting) -> None:
     assert answers[1].json()["error"]["data"]["code"] == "limit.rate"
 
 
-@pytest.mark.parametrize("ms", [-1e15, float("nan"), float("inf"), 1e300, 10**400, True, "7", None])
-async def test_a_time_that_no_call_takes_is_counted_as_none(counting: Counting, ms: Any) -> None:
+@pytest.mark.parametrize("ms", [0, -1e15, float("nan"), float("inf"), 1e300, 10**400, True, "9", None])
+async def test_usage_has_the_runners_time_whatever_a_tool_says_of_its_own(counting: Counting, ms: Any) -> None:
     await counting.plan()
     await counting.house.publish()
-    counting.house.runner.answer = replying(result={"content": []}, ms=ms)
+    counting.house.runner.answer = replying(result={"content": []}, ms=ms, ran_ms=12.4)
     async with counting.house.http() as http:
         answer = await ask(http, "tools/call", {"name": "echo"})
     assert answer.json()["result"].get("isError") is not True
     (used,) = await counting.used()
-    assert (used.calls, used.errors, used.ms) == (1, 0, 0)
+    assert (used.calls, used.errors, used.ms) == (1, 0, 12)
+
+
+async def test_what_ran_and_came_to_nothing_is_counted_too(counting: Counting) -> None:
+    await counting.plan()
+    await counting.house.publish()
+
+    async def late(release: Release, call: Call) -> dict[str, Any]:
+        error = SandboxError("sandbox.timeout", "Too late.")
+        error.ran_ms = 25_000.0
+        raise error
+
+    async with counting.house.http() as http:
+        counting.house.runner.answer = late
+        await ask(http, "tools/call", {"name": "echo"})
+        counting.house.runner.answer = replying(protocol_error={"code": -32602, "message": "No."}, ran_ms=40.0)
+        await ask(http, "tools/call", {"name": "echo"})
+        await ask(http, "tools/call", {"name": "nobody"})
+    (used,) = await counting.used()
+    assert (used.calls, used.errors, used.ms) == (2, 2, 25_040)
 
 
 async def test_a_call_that_waited_for_its_client_is_counted_and_logged_when_it_goes_on(counting: Counting) -> None:
@@ -122,9 +141,9 @@ async def test_a_call_that_waited_for_its_client_is_counted_and_logged_when_it_g
 
     async def answer(release: Release, call: Call) -> dict[str, Any]:
         if not call.answers:
-            return {"input_required": {"inputRequests": {"a": {"method": "elicitation/create"}}}, "ms": 1}
+            return {"input_required": {"inputRequests": {"a": {"method": "elicitation/create"}}}, "ran_ms": 1}
         error = {"code": "tool.failed", "message": "It failed.", "error_id": "e1", "traceback": "by line 7"}
-        return {"error": error, "ms": 500, "stdout": "printed"}
+        return {"error": error, "ran_ms": 500, "stdout": "printed"}
 
     counting.house.runner.answer = answer
     async with counting.house.http() as http:
@@ -206,11 +225,11 @@ async def test_usage_is_added_up_by_tool(counting: Counting) -> None:
     async with counting.house.http() as http:
         await ask(http, "tools/call", {"name": "echo"})
         await say(http, "tools/call", {"name": "echo"})
-        counting.house.runner.answer = replying(error={"code": "tool.failed", "message": "It broke."}, ms=12.4)
+        counting.house.runner.answer = replying(error={"code": "tool.failed", "message": "It broke."}, ran_ms=12.4)
         await ask(http, "tools/call", {"name": "echo"})
         await ask(http, "tools/list")
     (row,) = await counting.used()
-    assert (row.tool, row.calls, row.errors, row.ms) == ("echo", 3, 1, 12)
+    assert (row.tool, row.calls, row.errors, row.ms) == ("echo", 3, 1, 26)
     assert row.bytes > 100
 
 

@@ -44,7 +44,7 @@ async def test_a_call_is_answered_by_a_worker_that_stays_warm(runner: ProcessRun
     second = await runner.call(release, calling("echo", word="b"))
     assert (first["result"], first["cold"]) == ({"echo": {"word": "ä"}}, True)
     assert (second["result"], second["cold"]) == ({"echo": {"word": "b"}}, False)
-    assert second["ms"] < 1_000
+    assert 0 < second["ms"] < second["ran_ms"] < 1_000
 
 
 async def test_a_bundle_that_is_not_in_the_store_is_refused(runner: ProcessRunner, publish, objects) -> None:
@@ -123,6 +123,7 @@ plugin = Plugin(dawdle=dawdle, echo=echo)
     assert late.value.code == "sandbox.timeout"
     assert "0.6 seconds" in late.value.message
     assert "in dawdle" in late.value.stderr
+    assert late.value.ran_ms >= 600
     assert (await works(runner, release))["cold"] is True
 
 
@@ -201,6 +202,14 @@ async def test_a_hostile_answer_is_no_answer_and_ends_the_worker(runner: Process
         await runner.call(release, calling("lie", (slot("f1"),)))
     assert crashed.value.code == "sandbox.crashed"
     assert (await works(runner, release))["cold"] is True
+
+
+async def test_a_tool_does_not_say_how_long_it_ran(runner: ProcessRunner, publish) -> None:
+    reply = 'b"{\\"protocol\\": 1, \\"result\\": {}, \\"ms\\": 0, \\"ran_ms\\": 0, \\"seq\\": 1}"'
+    code = f"time.sleep(0.2)\n    say(0, {reply})\n    time.sleep(9)"
+    release = await publish(f"import time\n{SOCKET}\ndef lie(call, session):\n    {code}\nplugin = Plugin(lie=lie)")
+    told = await runner.call(release, calling("lie"))
+    assert (told["ms"], told["ran_ms"] >= 200) == (0, True)
 
 
 async def test_a_call_that_is_larger_than_lambda_takes_is_refused(runner: ProcessRunner, publish) -> None:
