@@ -18,7 +18,7 @@ KEEP_DAYS = 400  # a year can be compared with the year before
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What one tool of one plugin used on one day. `ms` for which they ran, by the runner's clock; `bytes` that went out."""
+    """What one tool of one plugin used on one day. `ms` is how long it ran, by the runner's clock; `bytes` went out."""
 
     day: date
     plugin: str
