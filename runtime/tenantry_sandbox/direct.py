@@ -10,7 +10,6 @@ is tested with; every other is asked over HTTP.
 import asyncio
 import contextlib
 import importlib
-import importlib.metadata
 import json
 import logging
 from collections.abc import Coroutine, Mapping
@@ -197,12 +196,14 @@ async def _stopping(serving: Coroutine[Any, Any, dict[str, Any]], channel: _Chan
 
 def _is_sdks(endpoint: Any, manager: Any) -> bool:
     """Whether both are the SDK's own classes, in a version that is known."""
-    try:
-        version = importlib.metadata.version("mcp")
-    except importlib.metadata.PackageNotFoundError:
+    if {type(endpoint).__module__, type(manager).__module__} != {"mcp.server.streamable_http_manager"}:
         return False
-    where = "mcp.server.streamable_http_manager"
-    return version.startswith(VERSIONS) and {type(endpoint).__module__, type(manager).__module__} == {where}
+    from importlib import metadata  # only now: a worker imports this file before it knows whose plugin it gets
+
+    try:
+        return metadata.version("mcp").startswith(VERSIONS)
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _wire(message: Any, key: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from mcp.server.mcpserver import MCPServer
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from tenantry_registry import bundle
 from tenantry_registry.names import Name
 from tenantry_registry.objects import ZIP
@@ -149,9 +151,24 @@ async def test_a_call_that_takes_too_long_is_stopped_alone(twice: Twice) -> None
 
 async def test_what_an_author_put_around_a_server_is_not_passed_by(twice: Twice) -> None:
     for server in ("guarded", "routed"):
-        reply = await twice.call(f"twice:{server}", "any_tool", method="http", headers={}, body="{}")
-        assert reply["result"]["status"] == 418
-        assert (await twice.call(f"twice:{server}", "any_tool"))["result"]["content"][0]["text"] == "any"
+        for revision in BOTH:
+            reply = await twice.call(f"twice:{server}", "around", revision)
+            assert reply["result"]["content"][0]["text"] == "passed", (server, revision)
+
+
+def test_a_worker_of_other_plugins_imports_nothing_for_this(tmp_path: Path) -> None:
+    code = "import sys, tenantry_sandbox.worker; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert not {"importlib.metadata", "email", "zipfile", "mcp"} & {*run.stdout.split()}
+
+
+def test_a_class_of_somebody_elses_is_asked_over_http() -> None:
+    class Own(StreamableHTTPSessionManager):
+        """Does more than the SDK's."""
+
+    made = MCPServer("any").streamable_http_app()
+    made.routes[0].endpoint.session_manager = Own(made.routes[0].endpoint.session_manager.app)
+    assert Direct.find(None, made, "/mcp") is None
 
 
 def test_a_version_of_the_sdk_that_nobody_looked_at_is_asked_over_http(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,4 +181,4 @@ def test_a_version_of_the_sdk_that_nobody_looked_at_is_asked_over_http(monkeypat
             return version
 
         monkeypatch.setattr(importlib.metadata, "version", found)
-        assert Direct.find(None, made, "/mcp") is None  # type: ignore[arg-type]
+        assert Direct.find(None, made, "/mcp") is None

@@ -138,18 +138,15 @@ low_app = low.streamable_http_app()
 
 
 class Around:
-    """An author's own middleware: it must be passed by every request."""
+    """An author's own middleware: every request must pass it."""
 
     def __init__(self, app) -> None:
         self.app = app
 
     async def __call__(self, scope, receive, send) -> None:
-        async def tell(message) -> None:
-            if message["type"] == "http.response.start":
-                message["status"] = 418
-            await send(message)
-
-        await self.app(scope, receive, tell)
+        if scope["type"] == "http":
+            scope["headers"] = [*scope["headers"], (b"x-around", b"passed")]
+        await self.app(scope, receive, send)
 
 
 class Guarded(MCPServer):
@@ -179,6 +176,6 @@ guarded, routed = Guarded("guarded"), Routed("routed")
 
 @guarded.tool()
 @routed.tool()
-def any_tool() -> str:
-    """Answers anything."""
-    return "any"
+def around(ctx: Context) -> str:
+    """Tells what the middleware said of its request."""
+    return ctx.request_context.request.headers.get("x-around", "passed by")
