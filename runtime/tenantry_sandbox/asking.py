@@ -197,6 +197,12 @@ class Speaker:
                     "The server refuses the platform's Host header (421).",
                     "Let its allowed_hosts include 127.0.0.1:*; the platform checks the public host itself.",
                 )
+            if response.status == 401:
+                raise LoadError(
+                    "plugin.no-mcp",
+                    "The server wants a token before it says what it offers (401).",
+                    "Leave the tokens to the gateway: name the authorization server in [auth] of plugin.toml instead.",
+                )
         raise LoadError(
             "plugin.no-mcp",
             f"No MCP endpoint answers initialize ({', '.join(heard)}).",

@@ -2,9 +2,9 @@
 
 `serve_one` is the SDK's own way to serve one request on whatever brought it; its HTTP transport is built on the same.
 What that transport does around it has been done by then: hosts, headers and envelopes are the gateway's to check. It
-costs less than half of a request over HTTP (tests/bench/guest.py). Asked so is a server whose app is the SDK's own with
-nothing around it, no sign-in and no middleware of its author's, in a version of the SDK that this was written for and
-is tested with; every other is asked over HTTP.
+costs less than half of a request over HTTP (tests/bench/guest.py). Only an app that is the SDK's own, with neither
+sign-in nor middleware around it, is passed by, and only in a version of the SDK that this is tested with; every other
+server is asked over HTTP.
 """
 
 import asyncio

@@ -169,13 +169,13 @@ async def test_an_app_that_says_it_cannot_start_is_refused_with_its_reason(runne
     assert (error["code"], error["message"]) == ("plugin.startup", "The server did not start: no database")
 
 
-async def test_an_app_that_refuses_the_host_is_told_how_to_accept_it(runner, publish) -> None:
-    refusing = """await send({"type": "http.response.start", "status": 421})
-    return await send({"type": "http.response.body"})"""
+@pytest.mark.parametrize(("status", "hint"), [(421, "127.0.0.1:*"), (401, "[auth]")])
+async def test_an_app_that_refuses_the_platform_is_told_how_to_accept_it(runner, publish, status, hint) -> None:
+    refusing = f"""await send({{"type": "http.response.start", "status": {status}}})
+    return await send({{"type": "http.response.body"}})"""
     release = await publish({"server.py": asgi(before=refusing)}, entrypoint="server:app")
     error = (await runner.describe(release))["error"]
-    assert error["code"] == "plugin.no-mcp"
-    assert "127.0.0.1:*" in error["hint"]
+    assert (error["code"], str(status) in error["message"], hint in error["hint"]) == ("plugin.no-mcp", True, True)
 
 
 async def test_an_app_that_waits_for_the_client_to_go_is_told_so(runner, publish) -> None:
