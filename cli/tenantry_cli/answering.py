@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import click
 from rich.text import Text
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 REJECTED = -1  # of sampling, by the user (MCP, Sampling, Error handling)
 REFUSED = -32603  # of a question that nobody answered; the tool hears it, the caller reads why
-WORDS = ("accept", "decline", "cancel")
 MODEL = "a person at platform call"  # what is told of the model, where its words were typed
 T = TypeVar("T")
+Action = Literal["accept", "decline", "cancel"]  # what a user does with a form (MCP, Elicitation)
+ACTIONS: Final[tuple[Action, ...]] = ("accept", "decline", "cancel")
 
 
 class Answers:
@@ -43,7 +44,7 @@ class Answers:
         self.lacking: PlatformError | None = None
         self._given = [*given]
         self._ask = ask
-        self._call: Any = asyncio.current_task()
+        self._call = asyncio.current_task()
         self._terminal = Terminal.for_errors()
 
     def callbacks(self) -> dict[str, Callable[..., Any]]:
@@ -73,7 +74,7 @@ class Answers:
             action, content = await self._asked(params.message, ask, address)
         else:
             return self._unanswered(params.message)
-        return types.ElicitResult(action=action, content=content if action == "accept" and not address else None)  # type: ignore[arg-type]
+        return types.ElicitResult(action=action, content=content if action == "accept" and not address else None)
 
     async def sampled(
         self, context: Any, params: types.CreateMessageRequestParams
@@ -97,6 +98,7 @@ class Answers:
     async def rooted(self, context: Any) -> types.ListRootsResult | types.ErrorData:
         """Folders of this machine, as file URIs."""
         import mcp_types as types
+        from pydantic import FileUrl
 
         message = "Which folders are open?"
         said = self._next(message)
@@ -105,7 +107,7 @@ class Answers:
                 return self._unanswered(message)
             said = await self._asked(message, partial(at_line, "folders"))
         folders = [Path(part.strip()).expanduser().resolve() for part in said.split(",") if part.strip()]
-        return types.ListRootsResult(roots=[types.Root(uri=f.as_uri(), name=f.name or "/") for f in folders])  # type: ignore[arg-type]
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(f.as_uri()), name=f.name or "/") for f in folders])
 
     def _next(self, message: str) -> str | None:
         """The next answer of the command line, told beside its question."""
@@ -138,7 +140,7 @@ class Answers:
             answer = prompt()
         finally:
             signal.signal(signal.SIGINT, before)
-        if interrupted:
+        if interrupted and self._call:
             self._call.cancel()
             await asyncio.get_running_loop().create_future()  # until that reaches us
         return answer
@@ -149,10 +151,11 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def read(given: str, message: str) -> tuple[str, dict[str, Any]]:
-    """The action and the fields of an answer in words. Raises: PlatformError `call.answer`."""
-    if given.strip() in WORDS:
-        return given.strip(), {}
+def read(given: str, message: str) -> tuple[Action, dict[str, Any]]:
+    """The action and the fields of an answer of the command line. Raises: PlatformError `call.answer`."""
+    for action in ACTIONS:
+        if given.strip() == action:
+            return action, {}
     try:
         content = json.loads(given)
     except ValueError:
@@ -166,10 +169,10 @@ def read(given: str, message: str) -> tuple[str, dict[str, Any]]:
     return "accept", content
 
 
-def at_page() -> tuple[str, dict[str, Any]]:
+def at_page() -> tuple[Action, dict[str, Any]]:
     """Whether the user has been at a page, which opens nowhere by itself."""
     try:
-        return str(click.prompt("  open it, then", type=click.Choice(WORDS), default="accept", err=True)), {}
+        return click.prompt("  open it, then", type=click.Choice(ACTIONS), default="accept", err=True), {}
     except click.Abort:
         return "cancel", {}
 
@@ -183,7 +186,7 @@ def at_line(what: str) -> str:
         return ""
 
 
-def at_form(schema: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def at_form(schema: Mapping[str, Any]) -> tuple[Action, dict[str, Any]]:
     """A form's fields, one after the other; Ctrl-D leaves the form."""
     Terminal.for_errors().line(Text("              Ctrl-D cancels", style="dim"))
     content: dict[str, Any] = {}

@@ -36,8 +36,8 @@ PATH = re.compile(r"/t/([a-z0-9]+)/([a-z0-9-]+)(?:/|$)")
 @click.option("--era", type=click.Choice(["auto", "2025", "2026"]), default="auto", help="Protocol era. [auto]")
 @click.option(
     "--answer", "answers", multiple=True, metavar="ANSWER",
-    help="What to answer when the tool asks, in turn: a form's fields in JSON, accept, decline or cancel; "
-    "the model's words; folders. [asked on the terminal]",
+    help="What to answer when the tool asks, once for each question in turn: a form's fields in JSON, accept, decline "
+    "or cancel; the model's words, or '' for none; folders, with commas between. [asked on the terminal]",
 )  # fmt: skip
 @options.as_json
 def command(
