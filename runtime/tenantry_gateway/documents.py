@@ -3,8 +3,8 @@
 A reply says what it set, deleted and read. When somebody else wrote meanwhile, the patch goes onto the fresh document
 if none of the keys it touched changed; otherwise the call runs again on the fresh document (`Stale`).
 
-A preview has documents of its own, which go when it is over: it may be anybody's draft, and what a draft writes is not
-for the users of the plugin.
+A preview has documents of its own, which nobody reads when it is over and the next prune removes: it may be anybody's
+draft, and what a draft writes is not for the users of the plugin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from tenantry_registry.errors import Conflict, PlatformError
 from tenantry_registry.objects import Objects, Stored, move
-from tenantry_registry.registry import drafts_key
+from tenantry_registry.registry import previews_folder, state_folder
 
 from tenantry_gateway.route import Site
 from tenantry_gateway.turn import User
@@ -102,16 +102,16 @@ def contended() -> PlatformError:
     return PlatformError("state.contended", "Too many calls change the same data at once.", "Try again in a moment.")
 
 
-def shared_key(place: str) -> str:
-    return f"{place}_shared.json"
+def shared_key(folder: str) -> str:
+    return f"{folder}_shared.json"
 
 
-def state_key(place: str, user: User) -> str:
+def state_key(folder: str, user: User) -> str:
     """The key of a signed-in user's document: issuer and subject, hashed, because both may be any text."""
     who = hashlib.sha256(f"{user.get('iss', '')}\n{user['sub']}".encode()).hexdigest()
-    return f"{place}{who}.json"
+    return f"{folder}{who}.json"
 
 
-def place_of(site: Site, digest: str) -> str:
+def folder_of(site: Site, digest: str) -> str:
     """The folder of the documents of what is served at `site`, which is the release `digest`."""
-    return drafts_key(site.name, digest) if site.preview else f"state/{site.name.tenant}/{site.name.plugin}/"
+    return f"{previews_folder(site.name)}{digest}/" if site.preview else state_folder(site.name)

@@ -169,11 +169,11 @@ async def _documents(desk: Desk, work: Work) -> tuple[Document, Document | None]
     plain = work.method == "tools/call" and work.params.get("name") in work.edition.manifest.plain
     if plain or work.edition.guest:
         return Document("", None, {}), None  # no read of storage for what can't see them
-    place = documents.place_of(work.site, work.edition.manifest.digest)
-    shared = documents.load(desk.objects, documents.shared_key(place))
+    folder = documents.folder_of(work.site, work.edition.manifest.digest)
+    shared = documents.load(desk.objects, documents.shared_key(folder))
     if work.user is None:
         return await shared, None
-    both = await asyncio.gather(shared, documents.load(desk.objects, documents.state_key(place, work.user)))
+    both = await asyncio.gather(shared, documents.load(desk.objects, documents.state_key(folder, work.user)))
     return both[0], both[1]
 
 

@@ -2,8 +2,8 @@
 
 A release stays while the pointer names it (history, previews, the submitted one). A widget's files stay for ever once a
 widget's record or a kept manifest names them: hosts keep URIs, and old conversations ask for them (field reports R27,
-R28). Everything younger than a day stays too, since it may belong to a publish under way. What a preview kept goes once
-it is over.
+R28). Everything younger than a day stays too, since it may belong to a publish under way. The ctx.state and ctx.shared
+of a preview go once it is over.
 
 What goes is first marked in the pointer, by compare-and-set. A publish that needs a marked part is refused for the ten
 minutes that a prune may take, and one that began earlier notices at its own swap. So of the two that race one loses,
@@ -19,7 +19,7 @@ from dataclasses import replace
 from tenantry_registry.names import Name
 from tenantry_registry.objects import read_all
 from tenantry_registry.pointer import Pointer
-from tenantry_registry.registry import PRUNE_SECONDS, Registry, drafts_key, part_of, release_key
+from tenantry_registry.registry import PRUNE_SECONDS, Registry, part_of, previews_folder, release_key
 
 LEFTOVER_SECONDS = 24 * 3600.0  # older than any publish that is still under way
 MARK_SECONDS = 3600.0  # how long a mark is kept: no publish takes so long
@@ -43,7 +43,7 @@ async def prune(registry: Registry, name: Name, *, now: Callable[[], float] = ti
         await registry.move(name, mark)
         needed = await _needed(registry, name)  # read after the mark: later ones will have seen it
         found = [key for key in found if part_of(key) in taken and part_of(key) not in needed]
-    found += await _drafts(registry, name, began)
+    found += await _over(registry, name, began)
     removed = []
     for key in found:
         if now() - began > PRUNE_SECONDS:
@@ -66,10 +66,10 @@ async def _old(registry: Registry, name: Name, now: Callable[[], float]) -> list
     return [key for key in found if part_of(key) not in needed]
 
 
-async def _drafts(registry: Registry, name: Name, now: float) -> list[str]:
+async def _over(registry: Registry, name: Name, now: float) -> list[str]:
     """The documents of previews that are over."""
     previews = (await registry.known(name)).previews
-    folder = drafts_key(name)
+    folder = previews_folder(name)
     return [
         listed.key
         async for listed in registry.objects.list(folder)

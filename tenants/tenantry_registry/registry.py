@@ -331,9 +331,14 @@ def widget_key(name: Name, uri: str) -> str:
     return f"widgets/{name.tenant}/{name.plugin}/{hashlib.sha256(uri.encode()).hexdigest()[:32]}.json"
 
 
-def drafts_key(name: Name, digest: str = "") -> str:
-    """The folder in which a preview keeps ctx.state and ctx.shared; without a digest, that of all of them."""
-    return f"state/{name.tenant}/{name.plugin}/previews/{digest}{'/' if digest else ''}"
+def state_folder(name: Name) -> str:
+    """Where the documents of a plugin's tools are kept, ctx.state and ctx.shared."""
+    return f"state/{name.tenant}/{name.plugin}/"
+
+
+def previews_folder(name: Name) -> str:
+    """Where those of its previews are kept: a folder for each, called by its digest."""
+    return f"{state_folder(name)}previews/"
 
 
 def part_of(key: str) -> str:

@@ -24,7 +24,6 @@ from tenantry_registry.registry import (
     Blob,
     Registry,
     bundle_key,
-    drafts_key,
     release_key,
 )
 
@@ -603,7 +602,7 @@ async def test_what_a_preview_kept_goes_when_it_is_over(
     registry = Registry(FileObjects(tmp_path / "store"), now=clock)
     await one.publish(registry)
     await two.publish(registry, set_current=False, preview_until=clock() + DAY)
-    kept = [f"{drafts_key(ZOO, two.digest)}_shared.json", "state/acme/zoo/_shared.json"]
+    kept = [f"state/acme/zoo/previews/{two.digest}/_shared.json", "state/acme/zoo/_shared.json"]
     for key in kept:
         await registry.objects.put_once(key, b"{}", JSON)
     assert await prune(registry, ZOO, now=clock) == []
