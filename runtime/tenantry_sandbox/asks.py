@@ -6,8 +6,8 @@ the call runs again from its beginning, and what it asks then is answered on the
 question: the method and the params, and which of several equal ones it is. So a server may ask in any order, even at
 once, and code before a question runs again; a question that differs from run to run is asked anew, a few times.
 
-`Line` stands between the app and whoever sends it requests; a `Conversation` is one call over it. Nothing of an SDK is
-known here: the protocol alone, over the app's own HTTP.
+`Client` answers in place of a call's client, however its server is asked. Over HTTP `Line` stands between the app and
+whoever sends it requests, and a `Conversation` is one call over it. Nothing of an SDK is known here, only the protocol.
 """
 
 import asyncio
@@ -54,7 +54,8 @@ class Client:
     """Speaks for a call's client: answers what was answered before, and keeps what was not.
 
     `answers` by key, each {"result"} or {"error"}; `capabilities` are the client's: what it did not declare it refuses,
-    as it would itself. Afterwards `asked` holds the open questions by key, `refusal` why no more may be asked.
+    as it would itself; `info` is its name and version. Afterwards `asked` has the open questions by key; `refusal` says
+    why no more may be asked.
     """
 
     def __init__(
@@ -108,9 +109,9 @@ class Client:
 
 
 class Conversation:
-    """One call over HTTP, and its `client` beside it. `lands`: whether an answer reaches the server; where it does not,
-    the first question of any kind stops the call and sets `astray`. `notifications`: what came beside the call's own
-    stream."""
+    """One call over HTTP, with `client` to answer what it asks. `lands`: whether an answer reaches the server; where it
+    does not, the first question of any kind stops the call and sets `astray`. `notifications`: what came beside the
+    call's own stream."""
 
     def __init__(self, client: Client, *, lands: bool = True) -> None:
         self._client = client
