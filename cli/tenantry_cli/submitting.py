@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,6 +23,7 @@ from tenantry_cli.output import Terminal
 from tenantry_cli.settings import CliSettings, control_plane
 
 WIDTH, HEIGHT = 768, 900  # about as wide as a conversation, and as high as a widget may be in it
+PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 MARGIN = 32  # rows of a picture below the widget: as much as beside it
 
 
@@ -66,9 +68,12 @@ async def _local(name: Name, store: str) -> Found:
     return Found(name, manifest, Address(CliSettings().port).mcp_url(name), False, pointer.challenge, before)
 
 
-async def package(found: Found, *, page: str | None, progress: Terminal) -> Submission:
-    """The package; with `page` (a running `platform dev`), a picture of each example whose tool has a widget."""
-    shots = await _pictures(found, page, progress) if page else {}
+async def package(found: Found, *, page: str | None, kept: Path, progress: Terminal) -> Submission:
+    """The package, with the pictures that lie in the folder `kept`; with `page` (a running `platform dev`), also a
+    picture of each example whose tool has a widget."""
+    there = sorted(kept.glob("*")) if kept.is_dir() else []
+    shots = {file.name: file.read_bytes() for file in there if file.suffix.lower() in PICTURES}
+    shots |= await _pictures(found, page, progress) if page else {}
     return prepare(
         found.manifest,
         mcp_url=found.mcp_url,

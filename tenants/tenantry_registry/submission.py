@@ -8,12 +8,13 @@ read before they are sent.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tenantry_registry.contract import Comparison
-from tenantry_registry.manifest import Manifest
+from tenantry_registry.manifest import Manifest, WidgetEntry
 
 HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint")
 REASONS = {
@@ -27,6 +28,7 @@ REASONS = {
 MIN_PROMPTS = 3  # reviewers want the main uses shown
 LISTED = ("display_name", "short_description", "long_description", "category", "developer", "support")
 LINKED = ("privacy_policy", "terms", "icon")
+NUMBERED = re.compile(r"^\d+-")  # before the name, in the file name of an example's picture
 CHALLENGE = "/.well-known/openai-apps-challenge"  # row P01
 
 
@@ -64,7 +66,8 @@ def prepare(
     """Make the package for one release.
 
     `own_host` says whether `mcp_url`'s host is this plugin's alone; `challenge` is the token that is served now;
-    `screenshots` are the local host's by name; `frames` maps a widget to its frame origins and their reasons;
+    `screenshots` are pictures by file name, which begins with a widget's name or a tool's that shows it (a number and a
+    hyphen may stand before it); `frames` maps a widget to its frame origins and their reasons;
     `comparison` is against the release submitted before, if any.
     """
     shots = screenshots or {}
@@ -167,8 +170,12 @@ def _checklist(
 ) -> list[Item]:
     listing, plugin = manifest.listing, f"{manifest.tenant}/{manifest.plugin}"
     items = [
-        Item(own_host, "The plugin has a host of its own", "Deploy with a domain (rows P01, R04)."),
-        Item(mcp_url.startswith("https://"), "Its address is https", "Deploy it."),
+        Item(
+            own_host,
+            "The plugin has a host of its own",
+            "Deploy the platform with a domain: platform deploy --domain DOMAIN",
+        ),
+        Item(mcp_url.startswith("https://"), "Its address is https", "Deploy the platform: platform deploy"),
         Item(bool(challenge), "The domain token is set", f"platform challenge {plugin} TOKEN"),
     ]
     items += [
@@ -184,11 +191,25 @@ def _checklist(
         ),
         Item(not manifest.findings, "`platform check` has no warnings", "Read them: reviewers will."),
     ]
-    unshown = [widget.name for widget in manifest.widgets if not any(name.startswith(widget.name) for name in shots)]
+    unshown = [widget.name for widget in manifest.widgets if not _pictured(widget, manifest.tools, shots)]
     items.append(
-        Item(not unshown, "Every widget has a screenshot", f"Take one in `platform dev`: {', '.join(unshown)}.")
+        Item(
+            not unshown,
+            "Every widget has a screenshot",
+            f"Add --page URL, the address of a running `platform dev`; each needs an example: {', '.join(unshown)}.",
+        )
     )
     return items
+
+
+def _pictured(widget: WidgetEntry, tools: Sequence[Mapping[str, Any]], shots: Iterable[str]) -> bool:
+    """Whether a picture's name says that it shows this widget."""
+    shown_by = [tool["name"] for tool in tools if _template(tool) == widget.uri]
+    return any(NUMBERED.sub("", name).startswith((widget.name, *shown_by)) for name in shots)
+
+
+def _template(tool: Mapping[str, Any]) -> Any:
+    return ((tool.get("_meta") or {}).get("ui") or {}).get("resourceUri")
 
 
 def _checklist_page(checklist: Sequence[Item]) -> str:

@@ -51,6 +51,16 @@ def test_a_plugin_in_order_has_nothing_left_to_do() -> None:
     assert b"- [ ]" not in package.files["checklist.md"]
 
 
+@pytest.mark.parametrize(("picture", "counts"), [("1-find.png", True), ("2-cards.png", True), ("1-other.png", False)])
+def test_a_picture_of_a_tool_with_a_widget_is_a_picture_of_that_widget(picture: str, counts: bool) -> None:
+    shows = {**TOOL, "_meta": {"ui": {"resourceUri": WIDGET.uri}}}
+    other = {**TOOL, "name": "other", "_meta": None}
+    manifest = replace(READY, tools=(shows, other))
+    package = prepare(manifest, mcp_url=URL, own_host=True, challenge="tok", screenshots={picture: b"PNG"})
+    assert [item.text for item in package.missing] == ([] if counts else ["Every widget has a screenshot"])
+    assert all("--page" in item.cure and "cards" in item.cure for item in package.missing)
+
+
 @pytest.mark.row("N01", "N02", "N03")
 def test_every_hint_has_a_justification_in_the_tools_own_words() -> None:
     package = prepare(READY, mcp_url=URL, own_host=True)

@@ -31,8 +31,8 @@ def command(plugin: str, out: Path | None, page: str | None, store: str | None, 
 
     name, terminal = names.parse(plugin), Terminal.beside(as_json)
     found = find(name, store=store, to=to)
-    made = asyncio.run(package(found, page=page, progress=terminal))
     folder = out or Path("submission") / name.label
+    made = asyncio.run(package(found, page=page, kept=folder / "screenshots", progress=terminal))
     for path, data in made.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
