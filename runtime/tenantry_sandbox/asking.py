@@ -64,7 +64,7 @@ class Speaker:
         self.greeting: dict[str, Any] = {}
         self.keeps_sessions = False
         self.path = self._find(paths)
-        self._direct = Direct.find(app, made, self.path)
+        self._direct = Direct.find(app, made, self.path) if sessions.possible else None
 
     def describe(self) -> dict[str, Any]:
         """Ask everything that can be known before a call, in both eras."""

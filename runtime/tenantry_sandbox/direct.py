@@ -3,8 +3,8 @@
 `serve_one` is the SDK's own way to serve one request on whatever brought it; its HTTP transport is built on the same.
 What that transport does around it has been done by then: hosts, headers and envelopes are the gateway's to check. It
 costs less than half of a request over HTTP (tests/bench/guest.py). Only an app that is the SDK's own, with neither
-sign-in nor middleware around it, is passed by, and only in a version of the SDK that this is tested with; every other
-server is asked over HTTP.
+sign-in nor middleware around it and without settings that change what a tool can do, is passed by, and only in a
+version of the SDK that this is tested with; every other server is asked over HTTP.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ NAMES = {
     "mcp.shared.jsonrpc_dispatcher": ("handler_exception_to_error_data", "progress_token_from_params"),
     "mcp.shared.message": ("ServerMessageMetadata",),
     "mcp.shared.transport_context": ("TransportContext",),
-    "mcp_types": ("JSONRPCError", "JSONRPCResponse", "ErrorData"),
+    "mcp_types": ("JSONRPCError", "JSONRPCNotification", "JSONRPCRequest", "JSONRPCResponse", "ErrorData"),
     "mcp_types.version": ("HANDSHAKE_PROTOCOL_VERSIONS", "MODERN_PROTOCOL_VERSIONS"),
     "starlette.requests": ("Request",),
 }
@@ -39,13 +39,15 @@ logger = logging.getLogger("mcp.server")  # where an author looks for what the S
 
 
 class Direct:
-    """Asks the server of `manager`, the SDK's session manager of an app that has started."""
+    """Asks the server of `manager`, the SDK's session manager of an app that has started. `beside`: what the app's
+    router adds to the scope of a request for it."""
 
-    def __init__(self, app: App, manager: Any, path: str) -> None:
+    def __init__(self, app: App, manager: Any, path: str, beside: Mapping[str, Any]) -> None:
         self._app = app
         self._server = manager.app
         self._state = manager._lifespan_state
         self._path = path
+        self._beside = beside
         self._sdk = SimpleNamespace(
             **{
                 name: getattr(importlib.import_module(module), name)
@@ -59,12 +61,16 @@ class Direct:
     @classmethod
     def find(cls, app: App, made: Any, path: str) -> "Direct | None":
         """A way to the server that `made`, its app, serves at `path`, or None where it has to be asked over HTTP."""
-        if getattr(made, "user_middleware", True):
+        if type(made).__module__ != "starlette.applications" or made.user_middleware:
             return None
+        beside = {"app": made, "router": made.router}
         for route in made.routes:
-            manager = getattr(route.endpoint, "session_manager", None) if hasattr(route, "endpoint") else None
-            if manager is not None and route.app is route.endpoint and _is_sdks(route.endpoint, manager):
-                return cls(app, manager, path)
+            match, more = route.matches({"type": "http", "method": "POST", "path": path, **beside})
+            if match.name == "FULL":  # the one that the router takes
+                manager = getattr(getattr(route, "endpoint", None), "session_manager", None)
+                if manager is None or route.app is not route.endpoint or not _is_sdks(route.endpoint, manager):
+                    return None
+                return cls(app, manager, path, {**beside, **more, "route": route})
         return None
 
     def speaks(self, revision: str) -> bool:
@@ -84,7 +90,12 @@ class Direct:
         has to be asked first: it knows what. Raises: TooSlow, and whatever the server can't put into an answer."""
         channel = _Channel(self._sdk, client, revision not in self._modern, params)
         serving = self._serve(method, params, revision, channel, headers)
-        answer = self._app.run(_stopping(serving, channel) if channel.stops else serving, seconds)
+        try:
+            answer = self._app.run(_stopping(serving, channel) if channel.stops else serving, seconds)
+        finally:
+            channel.close()
+        if channel.exit is not None:
+            raise channel.exit
         return answer, channel.notifications
 
     async def _serve(
@@ -103,7 +114,7 @@ class Direct:
             body = body or json.dumps({"jsonrpc": "2.0", "id": CALL_ID, "method": method, "params": params}).encode()
             return {"type": "http.request", "body": body, "more_body": False}
 
-        request = sdk.Request(self._app.scope("POST", self._path, headers), receive)
+        request = sdk.Request({**self._app.scope("POST", self._path, headers), **self._beside}, receive)
         channel.came_with(request)
         beside = {"outbound": channel} if channel.can_send_request else {}
         connection = sdk.Connection.from_envelope(revision, client.info, client.capabilities, **beside)
@@ -111,6 +122,9 @@ class Direct:
             result = await sdk.serve_one(
                 self._server, channel, method, params, connection=connection, lifespan_state=self._state
             )
+        except (SystemExit, KeyboardInterrupt) as error:
+            channel.exit = error  # out of a task it would stop the loop, and once more in the next call
+            return {}
         except Exception as error:
             told = sdk.handler_exception_to_error_data(error) or self._unexpected(method, error, revision)
             return _wire(sdk.JSONRPCError(jsonrpc="2.0", id=CALL_ID, error=told), "error")
@@ -126,11 +140,13 @@ class Direct:
 
 class _Channel:
     """The way back to the client: the SDK's `DispatchContext` of one request, and its `Outbound` for what belongs to
-    none, since a client with a session listens to that, too."""
+    none, since a client with a session listens to that, too. `exit`: what a tool raised to end the process, which ends
+    its call alone."""
 
     def __init__(self, sdk: Any, client: Client, may_ask: bool, params: Mapping[str, Any]) -> None:
         self.client = client
         self.stops = may_ask and client.can_be_asked
+        self.exit: BaseException | None = None
         self.stopped = asyncio.Event()
         self.notifications: list[dict[str, Any]] = []
         self.request_id = CALL_ID
@@ -138,6 +154,7 @@ class _Channel:
         self.cancel_requested = sdk.Event()
         self.message_metadata: Any = None
         self.transport: Any = None
+        self._closed = asyncio.Event()
         self._sdk = sdk
         self._token = sdk.progress_token_from_params(params)
 
@@ -148,15 +165,22 @@ class _Channel:
             kind="streamable-http", can_send_request=self.can_send_request, headers=request.headers
         )
 
+    def close(self) -> None:
+        """The request is over, and so is what a thread or a task of its own still waits for."""
+        self.can_send_request = False
+        self._closed.set()
+
     async def send_raw_request(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> dict[str, Any]:
         """Ask the client, who has answered already or does so before the call runs again."""
         if not self.can_send_request:
             raise self._sdk.NoBackChannelError(method)
-        answer = self.client.answer(method, dict(params or {}))
+        message = self._sdk.JSONRPCRequest(jsonrpc="2.0", id=CALL_ID, method=method, params=dict(params or {}))
+        asked = _wire(message, "params")["params"]
+        answer = None if self.cancel_requested.is_set() else self.client.answer(method, asked)
         if answer is None:
             self.stopped.set()
-            never: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-            return await never  # the call is about to be cancelled
+            await self._closed.wait()  # the call is about to be cancelled, but not a thread of it that asks
+            raise asyncio.CancelledError
         if "error" in answer:
             error = answer["error"]
             raise self._sdk.MCPError(error["code"], error["message"], error.get("data"))
@@ -164,8 +188,9 @@ class _Channel:
         return result
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
-        """Send a notification along with the result."""
-        self.notifications.append({"method": method, "params": dict(params or {})})
+        """Send a notification along with the result, as it is now and as JSON has it."""
+        message = self._sdk.JSONRPCNotification(jsonrpc="2.0", method=method, params=dict(params or {}))
+        self.notifications.append({"method": method, **_wire(message, "params")})
 
     async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
         """Tell how far the request is, where the client wants to know."""
@@ -189,14 +214,17 @@ async def _stopping(serving: Coroutine[Any, Any, dict[str, Any]], channel: _Chan
         stopped.cancel()
         if not call.done():
             call.cancel()
+            channel.close()
             await asyncio.wait({call}, timeout=GRACE_SECONDS)
         with contextlib.suppress(BaseException):
             call.exception()  # what it raises by then concerns nobody
 
 
 def _is_sdks(endpoint: Any, manager: Any) -> bool:
-    """Whether both are the SDK's own classes, in a version that is known."""
+    """Whether both are the SDK's own classes with nothing put around them, in a version that is known."""
     if {type(endpoint).__module__, type(manager).__module__} != {"mcp.server.streamable_http_manager"}:
+        return False
+    if manager.json_response or type(manager.asgi_app).__module__ != "mcp.server.transport_security":
         return False
     from importlib import metadata  # only now: a worker imports this file before it knows whose plugin it gets
 

@@ -87,6 +87,8 @@ async def test_tools_answer_directly_what_they_answer_over_http(twice: Twice) ->
         await twice.same("mcp", "tells", revision, _meta={})
         await twice.same("mcp", "tells", revision, may={})
         await twice.same("mcp", "tells", revision, _meta={"progressToken": True})
+        assert len((await twice.same("mcp", "measures", revision))["notifications"]) == 3
+        assert "result" in await twice.same("mcp", "finds", revision)
     assert len((await twice.call("twice:mcp", "tells"))["notifications"]) == 3
     assert len((await twice.call("twice:mcp", "tells", OLD))["notifications"]) == 5
 
@@ -142,6 +144,44 @@ async def test_a_call_that_is_stopped_at_its_question_cleans_up(twice: Twice) ->
     assert "result" in await twice.call("twice:mcp", "odd", OLD)
 
 
+async def test_a_thread_that_asks_ends_with_its_question(twice: Twice) -> None:
+    for _ in range(3):
+        first = await twice.call("twice:mcp", "borrows", OLD)
+        assert "input_required" in first
+    ended, threads = json.loads((await twice.call("twice:mcp", "borrowed", OLD))["result"]["content"][0]["text"])
+    assert ended == ["CancelledError"] * 3
+    assert threads <= 2  # one may still be on its way back
+    [key] = first["input_required"]["inputRequests"]
+    answered = await twice.call("twice:mcp", "borrows", OLD, answers={key: ADA})
+    assert answered["result"]["content"][0]["text"] == "Ada"
+
+
+async def test_a_call_that_goes_on_after_its_question_asks_nothing_more(twice: Twice) -> None:
+    first = await twice.call("twice:mcp", "again", OLD)
+    [question] = first["input_required"]["inputRequests"].values()
+    assert question["params"]["message"] == "first?"
+
+
+async def test_what_a_call_leaves_behind_can_not_ask(twice: Twice) -> None:
+    assert "result" in await twice.same("mcp", "leaves", OLD)
+    assert (await twice.same("mcp", "waits", OLD))["result"]["content"][0]["text"] == '["refused"]'
+
+
+async def test_a_tool_that_ends_the_process_ends_its_call_alone(twice: Twice) -> None:
+    for revision in (NEW, OLD):
+        assert (await twice.call("twice:mcp", "ends", revision))["error"] == "tool.failed"
+        assert "result" in await twice.call("twice:mcp", "odd", revision)
+
+
+async def test_what_an_author_set_for_all_requests_holds(twice: Twice) -> None:
+    for server in ("stateless", "whole", "elsewhere"):
+        for revision in BOTH:
+            told = await twice.same(server, "tells", revision)
+            assert told["result"]["content"][0]["text"] == "told"
+    for server in ("stateless", "whole"):
+        assert "back-channel" in str(await twice.same(server, "asks", OLD))
+
+
 async def test_a_call_that_takes_too_long_is_stopped_alone(twice: Twice) -> None:
     assert "result" in await twice.call("twice:mcp", "odd")  # a cold start takes longer than that
     for revision in (NEW, OLD):
@@ -167,8 +207,13 @@ def test_a_class_of_somebody_elses_is_asked_over_http() -> None:
         """Does more than the SDK's."""
 
     made = MCPServer("any").streamable_http_app()
-    made.routes[0].endpoint.session_manager = Own(made.routes[0].endpoint.session_manager.app)
+    endpoint = made.routes[0].endpoint
+    endpoint.session_manager.asgi_app = endpoint.session_manager.handle_request
     assert Direct.find(None, made, "/mcp") is None
+    endpoint.session_manager = Own(endpoint.session_manager.app)
+    assert Direct.find(None, made, "/mcp") is None
+    assert Direct.find(None, made, "/other") is None
+    assert Direct.find(None, type("Own", (type(made),), {})(), "/mcp") is None
 
 
 def test_a_version_of_the_sdk_that_nobody_looked_at_is_asked_over_http(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,13 @@
 
 import asyncio
 import datetime
+import decimal
 import json
 import logging
+import sys
+import threading
 
+import anyio.from_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
@@ -111,7 +115,81 @@ async def deaf(ctx: Context) -> str:
     return "asked"
 
 
+@mcp.tool()
+async def measures(ctx: Context) -> str:
+    """Tells how far it is in what is no number of JSON."""
+    for progress in (decimal.Decimal("0.5"), float("nan"), datetime.date(2026, 7, 28)):
+        await ctx.report_progress(progress)
+    return "measured"
+
+
+@mcp.tool()
+async def finds(ctx: Context) -> str:
+    """Finds its app by the request."""
+    request = ctx.request_context.request
+    request.app.state.found = True
+    return json.dumps([str(request.url_for("StreamableHTTPASGIApp")), request.path_params, request.app.state.found])
+
+
+@mcp.tool()
+def borrows(ctx: Context) -> str:
+    """Asks from the thread that it runs in, and tells how that ended."""
+    try:
+        return anyio.from_thread.run(ctx.elicit, "name?", Name).data.name
+    except BaseException as error:
+        cleaned.append(type(error).__name__)
+        raise
+
+
+@mcp.tool()
+def borrowed() -> str:
+    """Tells how questions from threads ended, and how many threads there are."""
+    said, cleaned[:] = list(cleaned), []
+    return json.dumps([said, sum("AnyIO" in thread.name for thread in threading.enumerate())])
+
+
+@mcp.tool()
+async def again(ctx: Context) -> str:
+    """Asks again after it was stopped at its first question."""
+    for question in ("first?", "second?"):
+        try:
+            await ctx.elicit(question, Name)
+        except asyncio.CancelledError:
+            continue
+    return "asked"
+
+
+@mcp.tool()
+async def leaves(ctx: Context) -> str:
+    """Leaves a task behind, which asks when nobody listens any more."""
+
+    async def asks() -> None:
+        await asyncio.sleep(0.01)
+        try:
+            await ctx.elicit("name?", Name)
+        except MCPError:
+            cleaned.append("refused")
+
+    left.append(asyncio.create_task(asks()))
+    return "left"
+
+
+@mcp.tool()
+async def waits() -> str:
+    """Tells how the task that was left behind ended."""
+    await left.pop()
+    said, cleaned[:] = list(cleaned), []
+    return json.dumps(said)
+
+
+@mcp.tool()
+async def ends() -> str:
+    """Ends the process, as a script does."""
+    sys.exit("no such file")
+
+
 cleaned: list[str] = []
+left: list[asyncio.Task] = []
 mcp_app = mcp.streamable_http_app()
 
 
@@ -171,6 +249,41 @@ class Routed(MCPServer):
         return app
 
 
+class Stateless(MCPServer):
+    """Is served without sessions by its author's wish: nobody can be asked."""
+
+    def streamable_http_app(self, **settings):
+        return super().streamable_http_app(**{**settings, "stateless_http": True})
+
+
+class Whole(MCPServer):
+    """Answers in one piece by its author's wish: nothing is said before the answer."""
+
+    def streamable_http_app(self, **settings):
+        return super().streamable_http_app(**{**settings, "json_response": True})
+
+
+class Elsewhere(MCPServer):
+    """Has another beside it, at a path of its own."""
+
+    def streamable_http_app(self, **settings):
+        app = super().streamable_http_app(**settings)
+        other = MCPServer("other")
+        app.router.routes.insert(0, Route("/other", endpoint=other.streamable_http_app().routes[0].endpoint))
+        return app
+
+
+def telling(kind: type[MCPServer]) -> MCPServer:
+    server = kind("telling")
+    server.add_tool(tells)
+    server.add_tool(asks)
+    return server
+
+
+stateless, whole, elsewhere = telling(Stateless), telling(Whole), telling(Elsewhere)
+stateless_app, whole_app, elsewhere_app = (
+    telling(kind).streamable_http_app() for kind in (Stateless, Whole, Elsewhere)
+)
 guarded, routed = Guarded("guarded"), Routed("routed")
 
 
