@@ -23,6 +23,8 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1")
 SECONDS = 30.0  # of one request; publishing is followed by many
 FOLLOW_SECONDS = 900.0  # a publisher is ended after 15 minutes
 WHERE = f"A control plane's address usually ends in {PREFIX}, like http://localhost:8787{PREFIX}."
+VARIABLE = "It is TENANTRY_TOKEN's, which comes before what you logged in with: correct it, or unset it."
+ELSEWHERE = "If it is served elsewhere, give its address with --to."
 NO_API = (404, 405)  # what a platform's own address answers to its API's paths
 PAUSE = 0.2  # seconds between two looks at a publish
 
@@ -48,11 +50,53 @@ def token_of(url: str) -> str:
     """The token for a control plane. Raises: PlatformError `control.no-token`."""
     settings = CliSettings()
     found = settings.token or credentials.find(url)
-    if not found and urlsplit(url).hostname in LOCAL_HOSTS and token_file(settings.store).exists():
+    if not found and here(url) and token_file(settings.store).exists():
         found = token_file(settings.store).read_text().strip()
     if not found:
+        look(url)
         raise PlatformError("control.no-token", f"Not logged in to {url}.", f"platform login {url}")
     return found
+
+
+def look(url: str) -> None:
+    """Make sure that a control plane is at `url`, or below it. Raises: PlatformError `control.unreachable`."""
+    import httpx
+
+    with httpx.Client(timeout=SECONDS) as http:
+        if not answers(http, url) and (url.endswith(PREFIX) or not answers(http, url + PREFIX)):
+            try:
+                http.get(f"{url}/v1/health")
+            except (httpx.HTTPError, httpx.InvalidURL):
+                raise nobody(url) from None
+            raise other(url)
+
+
+def answers(http: Any, url: str) -> bool:
+    """Whether a control plane is at `url`; `http` is an httpx client."""
+    import httpx
+
+    try:
+        answer = http.get(f"{url}/v1/health")
+        return bool(answer.is_success and answer.json() == {"ok": True})
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
+        return False
+
+
+def nobody(url: str) -> PlatformError:
+    """Nothing answers at `url`."""
+    hint = f"Start it with `platform serve`. {ELSEWHERE}" if here(url) else f"{WHERE} See --to."
+    return PlatformError("control.unreachable", f"Nobody answers at {url}.", hint)
+
+
+def other(url: str) -> PlatformError:
+    """What answers at `url` is something else."""
+    hint = f"`platform dev` has none; `platform serve` has. {WHERE}" if here(url) else f"{WHERE} See --to."
+    return PlatformError("control.unreachable", f"What answers at {url} is no control plane.", hint)
+
+
+def here(url: str) -> bool:
+    """Whether an address is one of this machine's."""
+    return urlsplit(url).hostname in LOCAL_HOSTS
 
 
 class Control:
@@ -69,18 +113,10 @@ class Control:
 
     def seek(self) -> bool:
         """Where the API is not at the address that was given, look below /api; False where it is not there either."""
-        import httpx
-
-        def answers(url: str) -> bool:
-            try:
-                answer = self._http.get(f"{url}/v1/health")
-                return answer.is_success and answer.json() == {"ok": True}
-            except (httpx.HTTPError, ValueError):
-                return False
-
-        if self.url.endswith(PREFIX) or answers(self.url) or not answers(self.url + PREFIX):
+        at, below = self.url, self.url + PREFIX
+        if at.endswith(PREFIX) or answers(self._http, at) or not answers(self._http, below):
             return False
-        self.url += PREFIX
+        self.url = below
         return True
 
     def get(self, path: str, **query: Any) -> Any:
@@ -108,19 +144,24 @@ class Control:
                 params=asked,
                 headers={"Authorization": f"Bearer {self.token}"},
             )
-        except httpx.HTTPError as fault:
-            raise PlatformError("control.unreachable", f"{self.url} does not answer.", f"{WHERE} See --to.") from fault
+        except (httpx.HTTPError, httpx.InvalidURL) as fault:
+            raise nobody(self.url) from fault
         if answer.status_code in NO_API and self.seek():
             return self.request(method, path, body=body, query=query)
         if answer.is_success:
             try:
                 return answer.json() if answer.content else None
             except ValueError:
-                raise PlatformError("control.unreachable", f"{self.url} is no control plane.", WHERE) from None
+                raise other(self.url) from None
         try:
             problem = answer.json()
-            raise Refused(problem["code"], problem["message"], problem["hint"], problem.get("findings") or [])
+            hint = problem["hint"]
+            if problem["code"] == "token.refused" and self.token == CliSettings().token:
+                hint = f"{VARIABLE} {'' if hint.startswith('Log in') else hint}".strip()
+            raise Refused(problem["code"], problem["message"], hint, problem.get("findings") or [])
         except (ValueError, KeyError, TypeError):
+            if answer.status_code in NO_API:
+                raise other(self.url) from None
             raise PlatformError(
                 "control.unreachable", f"{self.url} answered {answer.status_code}.", f"{WHERE} See --to."
             ) from None

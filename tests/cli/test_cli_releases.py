@@ -155,6 +155,29 @@ def test_a_release_goes_to_a_platform_only_where_one_is_named(
     assert "the store on this machine" in " ".join(platform("publish", "--help").out.split())
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["preview", "hello"],
+        ["publish", "hello"],
+        ["logs", "dev/hello"],
+        ["secrets", "set", "dev/hello", "K"],
+        ["login"],
+    ],
+)
+def test_that_nobody_answers_is_said_before_a_token_or_a_secret_is_asked_for(
+    command: list[str], platform: Callable[..., Any], example: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example("hello")
+    monkeypatch.setenv("XDG_CONFIG_HOME", "config")
+    monkeypatch.setenv("TENANTRY_TO", "http://localhost:1/api")
+    monkeypatch.setattr("sys.stdin", None)  # reading it fails
+    refused = platform(*command)
+    assert refused.code == 1
+    assert refused.err.startswith("error  control.unreachable  Nobody answers at http://localhost:1/api.\n")
+    assert "platform serve" in refused.err
+
+
 def test_a_tool_that_is_gone_is_a_warning_line(platform: Callable[..., Any], example: Callable[[str], Path]) -> None:
     folder = example("hello")
     platform("publish", "hello")

@@ -180,6 +180,39 @@ def test_the_platforms_own_address_is_enough_and_a_publish_says_where_it_went(
     assert "/api" in nowhere
 
 
+def test_what_is_not_there_is_said_to_be_not_there(
+    platform_served: tuple[str, Desk], example: Callable[[str], Path], tmp_path: Path
+) -> None:
+    origin, operator = platform_served
+    operator("tenants", "create", "acme")
+    operator("publish", example("hello"), "--tenant", "acme")
+    assert "Nothing of acme/hello is in the log." in operator("logs", "acme/hello")
+    said(origin, "acme/hello", "hello", {"name": "you"})
+    wrong = operator("logs", "acme/hello", "--error-id", "WRONG", "--session", "s")
+    assert "No line of acme/hello in the log has the error id WRONG and the session s." in wrong
+    assert "registry.unknown" in operator("logs", "acme/nope", code=1)
+    assert "registry.unknown" in operator("logs", "acme/nope", "--follow", code=1)
+    assert "no plugin acme/nope yet" in operator("secrets", "set", "acme/nope", "KEY", given="v\n")
+    assert "yet" not in operator("secrets", "set", "acme/hello", "KEY", given="v\n")
+    assert "secret.value" in operator("secrets", "set", "acme/hello", "KEY", given="\n", code=1)
+    assert "secret.unknown" in operator("secrets", "delete", "acme/hello", "NOPE", code=1)
+    assert "removed" in operator("secrets", "delete", "acme/hello", "KEY")
+    wrongly = Desk(tmp_path, operator.api, "tnt_acme_wrong")("logs", "acme/hello", code=1)
+    assert "TENANTRY_TOKEN" in wrongly
+    assert "platform login" not in wrongly
+    assert "No token was given." in operator("login", operator.api, given="\n", code=1)
+
+
+def test_platform_dev_is_said_to_have_no_control_plane(
+    start: Callable[..., Served], example: Callable[[str], Path], tmp_path: Path
+) -> None:
+    developer = Desk(tmp_path, start("dev", str(example("hello"))).origin)
+    for command in (["logs", "dev/hello"], ["preview", "hello"], ["login"], ["secrets", "set", "dev/hello", "KEY"]):
+        refused = developer(*command, given="tnt_dev_x\n", code=1)
+        assert "is no control plane" in refused
+        assert "`platform dev` has none" in refused
+
+
 def test_a_secret_without_a_value_is_said_until_it_has_one(start: Callable[..., Served], tmp_path: Path) -> None:
     source = tmp_path / "reports"
     source.mkdir()

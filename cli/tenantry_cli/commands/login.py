@@ -15,8 +15,10 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
     URL may leave out the /api at its end. Without a terminal, the token is read from standard input. It is kept
     in the system's keyring, or in a file that only you can read.
     """
+    from tenantry_registry.errors import PlatformError
+
     from tenantry_cli import credentials
-    from tenantry_cli.control import Control, address
+    from tenantry_cli.control import Control, address, look
     from tenantry_cli.control_plane import PREFIX
     from tenantry_cli.output import Terminal, asked
     from tenantry_cli.settings import CliSettings
@@ -27,7 +29,14 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
             place += PREFIX
         terminal.step("logged out" if credentials.forget(place) else "not in", place)
         return
+    look(place)  # before a token is asked for that would be of no use
     given = token or CliSettings().token or asked("Token").strip()
+    if not given:
+        raise PlatformError(
+            "control.no-token",
+            "No token was given.",
+            "Type it when it is asked for, or give --token, TENANTRY_TOKEN, or a line of standard input.",
+        )
     control = Control(place, token=given)
     who = control.get("/whoami")
     place = control.url  # what answered: the API may be below the address that was given

@@ -45,12 +45,19 @@ def command(
                 terminal.answer(line, compact=True)
             else:
                 show(terminal, line, whole=error_id is not None)
+        if not (shown or page["lines"]):
+            control.get(f"/plugins/{name}")  # refuses a name that is no plugin's, before it is followed for ever
         after, shown = page["next"], shown + len(page["lines"])
         if not follow:
             break
         time.sleep(PAUSE)
     if not shown and not as_json:
-        terminal.line(f"Nothing of {name} is in the log.")
+        asked = [f"error id {error_id}"] * bool(error_id) + [f"session {session}"] * bool(session)
+        terminal.line(
+            f"No line of {name} in the log has the {' and the '.join(asked)}."
+            if asked
+            else f"Nothing of {name} is in the log."
+        )
 
 
 def show(terminal: Any, line: dict[str, Any], *, whole: bool) -> None:

@@ -26,14 +26,26 @@ def put(plugin: str, name: str, previews: bool, from_file: IO[str] | None, to: s
     Without a terminal, the value is a line of standard input.
     """
     from tenantry_registry import names
+    from tenantry_registry.errors import PlatformError
 
-    from tenantry_cli.control import Control
+    from tenantry_cli.control import Control, Refused
     from tenantry_cli.output import Terminal, asked
 
-    full = names.parse(plugin)
+    full, control, terminal = names.parse(plugin), Control(to), Terminal()
+    control.get(f"/plugins/{full}/secrets")  # before a value is asked for that would be refused
     value = from_file.read().removesuffix("\n") if from_file else asked("Value")
-    Control(to).put(f"/plugins/{full}/secrets/{name}", {"value": value, "previews": previews})
-    Terminal().step("set", name, f"for {full}", style="bold")
+    if not value:
+        raise PlatformError(
+            "secret.value", "The value is empty.", "Type it when it is asked for, or give it by --from-file or a pipe."
+        )
+    control.put(f"/plugins/{full}/secrets/{name}", {"value": value, "previews": previews})
+    terminal.step("set", name, f"for {full}", style="bold")
+    try:
+        control.get(f"/plugins/{full}")
+    except Refused as refused:
+        if refused.code != "registry.unknown":
+            raise
+        terminal.step("note", f"There is no plugin {full} yet: it gets this when it is published.")
 
 
 @command.command("list")
@@ -66,10 +78,14 @@ def every(plugin: str, to: str | None, as_json: bool) -> None:
 def delete(plugin: str, name: str, to: str | None) -> None:
     """Remove NAME, its older values too."""
     from tenantry_registry import names
+    from tenantry_registry.errors import PlatformError
 
     from tenantry_cli.control import Control
     from tenantry_cli.output import Terminal
 
-    full = names.parse(plugin)
-    Control(to).delete(f"/plugins/{full}/secrets/{name}")
+    full, control = names.parse(plugin), Control(to)
+    there = [one["name"] for one in control.get(f"/plugins/{full}/secrets")]
+    control.delete(f"/plugins/{full}/secrets/{name}")  # also where none is listed: an older value may be left
+    if name not in there:
+        raise PlatformError("secret.unknown", f"{full} has no secret {name}.", f"See: platform secrets list {full}")
     Terminal().step("removed", name, f"from {full}", style="bold")
