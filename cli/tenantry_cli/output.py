@@ -2,7 +2,8 @@
 
 A `Terminal` writes steps (a word, then what came of it), findings, tables and refusals. Where a step lasts longer
 than a second and the terminal is one, a progress bar stands below the last line until the step is done. NO_COLOR
-and a pipe both give plain text; `--json` sends everything that is not the answer to standard error.
+and a pipe both give plain text; `--json` sends everything that is not the answer to standard error. Control
+characters of what others say are shown as pictures: no terminal takes them for orders.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ from tenantry_cli import trace
 WORD = 11  # columns that a step's word takes
 BAR_AFTER = 1.0  # seconds; what is faster needs no bar
 PLAIN_WIDTH = 200  # columns of a pipe: long enough that no address is broken
+UPPER = range(0x7F, 0xA0)  # DEL and the second set of control characters, which JSON leaves as they are
+PICTURES: dict[int, int | None] = (
+    {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"}
+    | dict.fromkeys(UPPER, 0xFFFD)
+    | {0x7F: 0x2421}
+    | dict.fromkeys((7, 8, 11, 12, 13))  # which rich leaves out, too
+)
 
 
 class Terminal:
@@ -48,7 +56,9 @@ class Terminal:
         return self.console.is_terminal
 
     def line(self, text: str | Text = "") -> None:
-        self.console.print(text, soft_wrap=True)
+        line = Text(text) if isinstance(text, str) else text.copy()
+        line.plain = shown(line.plain)
+        self.console.print(line, soft_wrap=True)
 
     def step(self, word: str, text: str, aside: str = "", *, style: str = "") -> None:
         """`  packed      38 KB, 12 files      0.2 s`."""
@@ -98,7 +108,7 @@ class Terminal:
     def answer(self, value: Any, *, compact: bool = False) -> None:
         """JSON on standard output, on one line where `compact`."""
         text = json.dumps(value, ensure_ascii=False, indent=None if compact else 2)
-        print(text, flush=True)
+        print(text.translate({code: f"\\u{code:04x}" for code in UPPER}), flush=True)
 
     @contextmanager
     def bar(self, text: str) -> Iterator[Bar]:
@@ -108,6 +118,11 @@ class Terminal:
             yield bar
         finally:
             bar.close()
+
+
+def shown(text: str) -> str:
+    """Somebody else's text as a terminal may have it."""
+    return text.translate(PICTURES)
 
 
 def asked(what: str) -> str:

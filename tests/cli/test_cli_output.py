@@ -56,6 +56,23 @@ def test_brackets_in_what_is_shown_are_not_markup() -> None:
     assert stream.getvalue() == "a [bold]list[/bold] of [1, 2] :smile:\n"
 
 
+def test_what_a_server_or_a_tool_says_gives_the_terminal_no_orders(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "a\x1b]0;title\x07b\x1b[2J\r\nc\td\x7f\x9b31m\x85"
+    pictures = "a\u241b]0;titleb\u241b[2J\nc\td\u2421\ufffd31m\ufffd"
+    assert output.shown(said) == pictures
+    for terminal, stream in (plain(), coloured(no_color=True)):
+        terminal.line(said)
+        terminal.step("asks", said, said)
+        terminal.refusal(PlatformError("a.b", said, said))
+        text = stream.getvalue().replace("\x1b[0m", "").replace("\x1b[1m", "").replace("\x1b[2m", "")
+        assert text.expandtabs().count(pictures.expandtabs(1).splitlines()[0]) == 5
+        assert not {"\x07", "\x1b", "\x7f", "\x85", "\x9b", "\r"} & {*text}, text
+    plain()[0].answer({"said": said})
+    printed = capsys.readouterr().out
+    assert json.loads(printed) == {"said": said}
+    assert not {"\x1b", "\x7f", "\x9b"} & {*printed}
+
+
 def test_colour_is_only_emphasis(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     terminal, stream = coloured()
