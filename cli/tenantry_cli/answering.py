@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +21,7 @@ import click
 from rich.text import Text
 from tenantry_registry.errors import PlatformError
 
-from tenantry_cli.output import Terminal
+from tenantry_cli.output import Terminal, shown
 
 if TYPE_CHECKING:
     import mcp_types as types
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
 REJECTED = -1  # of sampling, by the user (MCP, Sampling, Error handling)
 REFUSED = -32603  # of a question that nobody answered; the tool hears it, the caller reads why
 MODEL = "a person at platform call"  # what is told of the model, where its words were typed
+KINDS: Final[Mapping[str, tuple[type, ...]]] = {  # of a field's keys
+    **dict.fromkeys(("type", "title", "description"), (str,)),
+    **dict.fromkeys(("minimum", "maximum"), (int, float)),
+    **dict.fromkeys(("enum", "enumNames", "oneOf", "anyOf"), (list,)),
+    "items": (dict,),
+}
 T = TypeVar("T")
 Action = Literal["accept", "decline", "cancel"]  # what a user does with a form (MCP, Elicitation)
 ACTIONS: Final[tuple[Action, ...]] = ("accept", "decline", "cancel")
@@ -63,7 +70,7 @@ class Answers:
 
         address = params.url if params.mode == "url" else ""
         fields = {} if params.mode == "url" else params.requested_schema
-        given = self._next(params.message)
+        given = self._next(f"{params.message} {address}".strip())
         if given is not None:
             try:
                 action, content = read(given, params.message)
@@ -89,7 +96,7 @@ class Answers:
         if said is None:
             if not self._ask:
                 return self._unanswered(prompt)
-            said = await self._asked(f"the model: {prompt}", partial(at_line, "model"))
+            said = await self._asked(f"the model: {prompt}", partial(at_line, "model (or nothing, to refuse)"))
         if not said:
             return types.ErrorData(code=REJECTED, message="The user did not let the model answer.")
         content = types.TextContent(type="text", text=said)
@@ -105,9 +112,14 @@ class Answers:
         if said is None:
             if not self._ask:
                 return self._unanswered(message)
-            said = await self._asked(message, partial(at_line, "folders"))
+            said = await self._asked(message, partial(at_line, "folders, by commas"))
         folders = [Path(part.strip()).expanduser().resolve() for part in said.split(",") if part.strip()]
         return types.ListRootsResult(roots=[types.Root(uri=FileUrl(f.as_uri()), name=f.name or "/") for f in folders])
+
+    def tell_rest(self) -> None:
+        """Say which answers of the command line no question wanted."""
+        for answer in self._given:
+            self._terminal.step("note", f"The tool did not ask for the answer {answer!r}.")
 
     def _next(self, message: str) -> str | None:
         """The next answer of the command line, told beside its question."""
@@ -191,8 +203,9 @@ def at_form(schema: Mapping[str, Any]) -> tuple[Action, dict[str, Any]]:
     Terminal.for_errors().line(Text("              Ctrl-D cancels", style="dim"))
     content: dict[str, Any] = {}
     try:
-        for name, field in schema.get("properties", {}).items():
-            value = at_field(name, field, required=name in schema.get("required", ()))
+        fields, required = schema.get("properties"), schema.get("required")
+        for name, field in fields.items() if isinstance(fields, dict) else ():
+            value = at_field(name, known(field), required=isinstance(required, list) and name in required)
             if value is not None:
                 content[name] = value
         if not content and not click.confirm("  accept?", default=True, err=True):
@@ -203,16 +216,40 @@ def at_form(schema: Mapping[str, Any]) -> tuple[Action, dict[str, Any]]:
     return "accept", content
 
 
+def known(field: Any) -> dict[str, Any]:
+    """A field's schema without what is not as the protocol has it, and an optional one (of pydantic) without its null:
+    a server may write anything, and what is typed is the server's to judge."""
+    field = dict(field) if isinstance(field, dict) else {}
+    types = field.get("type")
+    members = [{"type": one} for one in types] if isinstance(types, list) else field.get("anyOf")
+    some = [one for one in members if one != {"type": "null"}] if isinstance(members, list) else []
+    if len(some) == 1 and isinstance(some[0], dict):
+        field = {**{key: value for key, value in field.items() if key not in ("type", "anyOf")}, **some[0]}
+    for key, kinds in KINDS.items():
+        if key in field and (not isinstance(field[key], kinds) or field[key] is True):
+            del field[key]
+    for key in ("oneOf", "anyOf"):
+        field[key] = [one for one in field.get(key, ()) if isinstance(one, dict) and "const" in one]
+    if field.get("type") == "boolean" and not isinstance(field.get("default"), bool):
+        field.pop("default", None)
+    if "items" in field:
+        field["items"] = known(field["items"])
+    return field
+
+
 def at_field(name: str, field: Mapping[str, Any], *, required: bool) -> Any:
     """One field's value, or None where it was left out."""
     choices = [title or value for value, title in titled(field | field.get("items", {})).items()]
-    about = "; ".join(filter(None, (field.get("description"), " | ".join(choices))))
-    label = f"  {field.get('title') or name}" + (f" ({about})" if about else "")
+    several = "several by commas" if field.get("type") == "array" else ""
+    about = "; ".join(filter(None, (field.get("description"), " | ".join(choices), within(field), several)))
+    label = shown(f"  {field.get('title') or name}" + (f" ({about})" if about else ""))
     default = field.get("default")
     if field.get("type") == "boolean":
         return click.confirm(label, default=default if default is not None or required else False, err=True)
     if isinstance(default, list):
         default = ",".join(map(str, default))
+    if shown(str(default)) != str(default):
+        default = None  # nobody can see what it would be
     optional = default == "" or (default is None and not required)
     return click.prompt(
         label + (", or nothing" if optional else ""),
@@ -227,21 +264,41 @@ def taken(text: Any, field: Mapping[str, Any]) -> Any:
     """What was typed, as the field's type. Raises: click.UsageError, after which it is asked again."""
     if field.get("type") == "array":
         return [one_of(part.strip(), field.get("items", {})) for part in str(text).split(",") if part.strip()]
-    if field.get("type") in ("integer", "number"):
-        kind = click.IntRange if field["type"] == "integer" else click.FloatRange
-        return kind(field.get("minimum"), field.get("maximum")).convert(text, None, None)
-    return one_of(str(text), field)
+    if field.get("type") not in ("integer", "number"):
+        return one_of(str(text), field)
+    whole = field["type"] == "integer"
+    kind = click.IntRange if whole else click.FloatRange
+    try:
+        number = kind(field.get("minimum"), field.get("maximum")).convert(text, None, None)
+        if not math.isfinite(number):
+            raise click.UsageError("JSON has no such number.")
+        return number
+    except click.UsageError:
+        what = "a whole number" if whole else "a number"
+        raise click.UsageError(f"{text!r} is not {' '.join(filter(None, (what, within(field))))}.") from None
 
 
-def one_of(text: str, field: Mapping[str, Any]) -> str:
+def within(field: Mapping[str, Any]) -> str:
+    """A number's bounds in words."""
+    least, most = field.get("minimum"), field.get("maximum")
+    if least is not None and most is not None:
+        return f"{least} to {most}"
+    return f"at least {least}" if least is not None else f"at most {most}" if most is not None else ""
+
+
+def one_of(text: str, field: Mapping[str, Any]) -> Any:
     """A choice by its value or by the title that a form would show; any text where there is no choice."""
     choices = titled(field)
-    if not choices or text in choices:
+    values = [*field.get("enum", ()), *(one["const"] for key in ("oneOf", "anyOf") for one in field.get(key, ()))]
+    if not choices:
         return text
-    for value, title in choices.items():
-        if text.casefold() == title.casefold():
+    for value in values:
+        if text == str(value):
             return value
-    raise click.UsageError(f"{text!r} is none of {', '.join(choices)}.")
+    for value in values:
+        if text.casefold() == choices[str(value)].casefold():
+            return value
+    raise click.UsageError(shown(f"{text!r} is none of {', '.join(choices)}."))
 
 
 def titled(field: Mapping[str, Any]) -> dict[str, str]:

@@ -68,6 +68,13 @@ def pay(ctx: Context) -> str:
     except Declined as no:
         return str(no)
     return "paid"
+
+
+@plugin.tool(read_only=True, destructive=False, open_world=False)
+def folders(ctx: Context) -> str:
+    """Use this to see which folders are open; it tells how far it is."""
+    ctx.progress(1, 2, "half")
+    return str(len(ctx.roots()))
 '''
 ERAS = ("2025", "2026")
 PATIENCE = 60.0
@@ -121,6 +128,16 @@ def test_a_call_that_can_not_be_asked_is_told_how_it_can(url: str, platform: Cal
     )
 
 
+def test_progress_and_what_nobody_asked_for_are_told_beside_the_answer(url: str, platform: Callable[..., Any]) -> None:
+    done = platform("call", url, "folders", "--answer", "/etc", "--answer", "more")
+    assert (done.code, done.out.strip()) == (0, "1"), done
+    told = [" ".join(line.split()) for line in done.err.splitlines()]
+    note = "note The tool did not ask for the answer 'more'."
+    assert {*told} == {"progress 1 of 2 half", "asks Which folders are open? /etc", note}
+    lacking = platform("call", url, "folders", "--era", "2026")
+    assert lacking.err.splitlines()[-1].strip().startswith("The tool asks for folders (roots): answer with --answer")
+
+
 @pytest.fixture
 def at_terminal(url: str) -> Iterator[Callable[[str, str], Typed]]:
     with ExitStack() as stack:
@@ -159,6 +176,17 @@ class Typed:
         self._seen = self.said.index(prompt, self._seen) + len(prompt)
         os.write(self._ours, answer.encode())
 
+    def interrupts(self, prompt: str) -> int:
+        """Ctrl-C, as often as it takes: one that comes just before the terminal is read waits for the next key."""
+        self.types(prompt, CTRL_C)
+        while True:
+            try:
+                self._process.wait(5)
+            except subprocess.TimeoutExpired:
+                os.write(self._ours, CTRL_C.encode())
+            else:
+                return self.ends()
+
     def ends(self) -> int:
         self._read(lambda: False)
         return self._process.wait(PATIENCE)
@@ -187,13 +215,13 @@ class Typed:
 def test_a_form_is_filled_in_field_by_field(at_terminal: Callable[[str, str], Typed], era: str) -> None:
     call = at_terminal("book", era)
     call.types("name (Who comes): ", "Ada\n")
-    call.types("nights [2]: ", "99\n")
-    call.types("99 is not in the range", "")
-    call.types("nights [2]: ", "3\n")
+    call.types("nights (1 to 14) [2]: ", "99\n")
+    call.types("'99' is not a whole number 1 to 14.", "")
+    call.types("nights (1 to 14) [2]: ", "3\n")
     call.types("room (sea | garden) [sea]: ", "pool\n")
     call.types("'pool' is none of sea, garden.", "")
     call.types("room (sea | garden) [sea]: ", "garden\n")
-    call.types("extras (breakfast | parking), or nothing: ", "breakfast, parking\n")
+    call.types("extras (breakfast | parking; several by commas), or nothing: ", "breakfast, parking\n")
     call.types("late [y/N]: ", "y\n")
     call.types("note, or nothing: ", "\n")
     call.types("sure [y/n]: ", "y\n")
@@ -213,10 +241,10 @@ def test_a_form_is_filled_in_field_by_field(at_terminal: Callable[[str, str], Ty
 def test_the_model_and_the_client_are_a_line_each(at_terminal: Callable[[str, str], Typed]) -> None:
     call = at_terminal("welcome", "2026")
     call.types("the model: Say welcome.", "Moin!\n")
-    call.types("folders > ", CTRL_D)
+    call.types("folders, by commas > ", CTRL_D)
     assert (call.ends(), "Moin! []" in call.said) == (0, True), call.said
     silent = at_terminal("welcome", "2025")
-    silent.types("model > ", CTRL_D)
+    silent.types("model (or nothing, to refuse) > ", CTRL_D)
     assert (silent.ends(), "did not let the model answer" in silent.said) == (1, True), silent.said
 
 
@@ -225,9 +253,9 @@ def test_ctrl_d_leaves_a_question_and_ctrl_c_the_command(at_terminal: Callable[[
     for tool, prompt in (("book", "name"), ("pay", "open it, then")):
         left, ended = at_terminal(tool, era), at_terminal(tool, era)
         left.types(prompt, CTRL_D)
-        ended.types(prompt, CTRL_C)
+        code = ended.interrupts(prompt)
         assert (left.ends(), "closed" in left.said) == (0, True), left.said
-        assert (ended.ends(), "Traceback" in ended.said) == (130, False), ended.said
+        assert (code, "Traceback" in ended.said) == (130, False), ended.said
     paid = at_terminal("pay", era)
     paid.types("https://pay.example/1", "\n")
     assert (paid.ends(), "paid" in paid.said) == (0, True), paid.said
@@ -255,7 +283,7 @@ def test_a_list_has_its_default() -> None:
     field = {"type": "array", "title": "Extras", "items": {"enum": ["a", "b"]}, "default": ["a", "b"]}
     with CliRunner().isolation("\n") as (_, err, _):
         assert answering.at_field("extras", field, required=True) == ["a", "b"]
-    assert err.getvalue().decode().startswith("  Extras (a | b) [a,b]: ")
+    assert err.getvalue().decode().startswith("  Extras (a | b; several by commas) [a,b]: ")
 
 
 def test_nobody_is_asked_where_nobody_sits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TOOL_FAILED = 1
 MISSING_CAPABILITY = -32021  # MCP, 2026-07-28
-ASKS = "The tool asks its user something: answer with --answer, or call from a terminal."
+ASKED_FOR = {"elicitation": "its user something", "sampling": "for the model's words", "roots": "for folders (roots)"}
 SHOWN = 20  # tools of a server, in a hint
 IN_DEV = "its traceback is in the terminal of platform dev, and in Tool logs of its page"
 ERROR_ID = re.compile(r"\berror ([0-9a-f]{12})\b")
@@ -114,18 +114,19 @@ async def call(
             return 0
         failed, known, result = None, [], None
         try:
-            result = await client.call_tool(tool, arguments)
+            result = await client.call_tool(tool, arguments, progress_callback=None if raw else progressed)
         except MCPError as error:
             failed = error
         if answers.lacking:
             raise answers.lacking
+        answers.tell_rest()
         if result is None or result.is_error:
             known = [one.name for one in (await client.list_tools()).tools]
     if known and tool not in known:
         raise PlatformError("call.unknown-tool", f"{url} has no tool {tool!r}.", meant(tool, known))
     if result is None:
         assert failed is not None
-        hint = ASKS if failed.code == MISSING_CAPABILITY else sign_in_hint(failed.data)
+        hint = lacks(failed.data) if failed.code == MISSING_CAPABILITY else sign_in_hint(failed.data)
         raise PlatformError("call.failed", f"{url}: {failed.message} ({failed.code})", hint)
     if raw:
         terminal.answer(result.model_dump(mode="json", by_alias=True, exclude_none=True))
@@ -134,6 +135,22 @@ async def call(
         if result.is_error and (told := logged(url, result)):
             Terminal.for_errors().next(IN_DEV if await developed(url) else told)
     return TOOL_FAILED if result.is_error else 0
+
+
+async def progressed(progress: float, total: float | None, message: str | None) -> None:
+    """How far a tool says that it is."""
+    from tenantry_cli.output import Terminal
+
+    far = f"{progress:g}" + (f" of {total:g}" if total is not None else "")
+    Terminal.for_errors().step("progress", far, message or "")
+
+
+def lacks(data: Any) -> str:
+    """What a client would have to answer, and how this one can."""
+    wanted = data.get("requiredCapabilities") if isinstance(data, dict) else None
+    named = [words for name, words in ASKED_FOR.items() if isinstance(wanted, dict) and name in wanted]
+    what = " and ".join(named) or ASKED_FOR["elicitation"]
+    return f"The tool asks {what}: answer with --answer, or call from a terminal."
 
 
 def meant(tool: str, known: list[str]) -> str:
