@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from tenantry_cli.calls import Calls
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.machine import Machine
 from tenantry_cli.output import Terminal, short
+from tenantry_cli.packing import installed
 from tenantry_cli.publishing import Progress, counted, show_findings
 from tenantry_cli.server import serving, stop_signal
 from tenantry_cli.watch import changes
@@ -54,6 +55,11 @@ async def watching(
         await task
 
 
+def stamp(because: str) -> str:
+    """The time, in front of a line that is written because of a save: when it is written, as of all lines around it."""
+    return f"{time.strftime('%H:%M:%S')}  " if because else "  "
+
+
 @dataclass
 class Development:
     """One run of `platform dev`; the fields are its options."""
@@ -80,7 +86,7 @@ class Development:
         address = Address(listener.getsockname()[1])
         with listener, stores.opened(self.store, s3=self.s3, origin=address.origin) as objects:
             await ensure_links(objects)
-            self.runner = AuthorsRunner(lambda python: self.make_runner(objects, python))
+            self.runner = AuthorsRunner(lambda python, environ: self.make_runner(objects, python, environ))
             for folder in self.folders:
                 self.runner.adopt(Name(self.tenant, folder.plugin), folder)
             self.runner.warm()  # a worker imports the kit while this process imports the gateway
@@ -102,13 +108,14 @@ class Development:
                 await self.runner.aclose()
         return 0
 
-    def make_runner(self, objects: Any, python: str) -> Any:
+    def make_runner(self, objects: Any, python: str, environ: Mapping[str, str]) -> Any:
         from tenantry_registry.process_runner import ProcessRunner
 
         return ProcessRunner(
             objects,
             folder=stores.cache_of(self.store),
             python=python or None,
+            environ=environ,
             debug=self.debug,
             isolate="none",
             spare=True,
@@ -122,14 +129,15 @@ class Development:
     async def publish(self, folder: PluginFolder, because: str) -> None:
         started = time.monotonic()
         name = Name(self.tenant, folder.plugin)
-        stamp = f"{time.strftime('%H:%M:%S')}  " if because else "  "
-        self.runner.adopt(name, folder)
         try:
             with self.terminal.bar(name.plugin) if not because else nullcontext() as bar:
                 progress = Progress(self.terminal, bar, verbose=False) if bar else lambda _: None
-                published = await self.machine.publish(folder, name, progress)
+                brought = await installed(folder, cache=self.machine.cache, installing=self.installing(name, because))
+                packages = brought.folder if brought else None
+                self.runner.adopt(name, folder, packages)
+                published = await self.machine.publish(folder, name, progress, packages)
         except PlatformError as error:
-            await self.refused(name, error, stamp)
+            await self.refused(name, error, because)
             return
         seconds = time.monotonic() - started
         if because and not published.changed and name not in self.broken:
@@ -138,13 +146,17 @@ class Development:
         reason = f"{because}: " if because else ""
         kept = "" if published.changed else ", kept"
         what = f"{reason}{short(published.digest)}  {counted(published)}{kept}"
-        self.terminal.line(f"{stamp}{name.plugin:<12} {what}   {seconds:.2f} s")
+        self.terminal.line(f"{stamp(because)}{name.plugin:<12} {what}   {seconds:.2f} s")
         show_findings(self.terminal, [f.to_dict() for f in published.report.findings])
         dotenv = folder.dotenv()
         for secret in published.manifest.secrets:
             if not dotenv.get(secret):
                 self.terminal.line(f"  {'':<12} needs {secret}: write {secret}=… into {folder.path.name}/.env")
         self.say_who_signs_in(name, published.manifest.auth)
+
+    def installing(self, name: Name, because: str) -> Callable[[str], None]:
+        """Says that a plugin's dependencies are installed: seconds, or minutes, in which nothing else is to be seen."""
+        return lambda file: self.terminal.line(f"{stamp(because)}{name.plugin:<12} installing what {file} names …")
 
     def say_who_signs_in(self, name: Name, auth: Mapping[str, Any] | None) -> None:
         """Once a plugin: that its own authorization server is replaced here, and how to have it."""
@@ -154,7 +166,7 @@ class Development:
             self.told.add(name)
             self.terminal.line(f"  {'':<12} sign-in by test people, not by {auth['issuer']}; yours: --issuer real")
 
-    async def refused(self, name: Name, error: PlatformError, stamp: str) -> None:
+    async def refused(self, name: Name, error: PlatformError, because: str) -> None:
         """Say why nothing was published, and what is served instead."""
         from tenantry_publisher.publish import RulesBroken
 
@@ -162,7 +174,7 @@ class Development:
         serves = name in self.machine.served or await self.machine.adopt(name)
         self.machine.refuse(name, error)
         serving_on = f"{short(self.machine.served[name].manifest.digest)} goes on serving" if serves else "not served"
-        self.terminal.line(f"{stamp}{name.plugin:<12} not published; {serving_on}")
+        self.terminal.line(f"{stamp(because)}{name.plugin:<12} not published; {serving_on}")
         if isinstance(error, RulesBroken):
             show_findings(self.terminal, [f.to_dict() for f in error.report.findings])
         else:
@@ -218,7 +230,7 @@ class Development:
             folder = PluginFolder.open(path)
             await self.publish(folder, because)
         except PlatformError as error:
-            self.terminal.line(f"{time.strftime('%H:%M:%S')}  {path.name:<12} not published; nothing changed")
+            self.terminal.line(f"{stamp(path.name)}{path.name:<12} not published; nothing changed")
             self.terminal.refusal(error)
             for known in self.folders:
                 if known.path == path.resolve():

@@ -17,9 +17,9 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
+from tenantry_registry.process_runner import top_level
 from tenantry_registry.registry import Registry
 from tenantry_registry.runners import Runner
-from tenantry_registry.vendor import HOST
 
 from tenantry_cli import environment
 from tenantry_cli.address import Address
@@ -70,10 +70,18 @@ class Machine:
     problems: dict[Name, list[dict[str, Any]]] = field(default_factory=dict)  # why the last save did not publish
     listeners: set[asyncio.Queue[dict[str, Any] | None]] = field(default_factory=set)
 
-    async def publish(self, folder: PluginFolder, name: Name, progress: Callable[[Step], None]) -> Published:
-        """Pack and publish a folder. Raises: as `tenantry_publisher.publish.publish`; what was served stays."""
-        own = folder.own_interpreter()  # has the dependencies; without one they are brought along
-        packed = await pack(folder, target=None if own else HOST, cache=self.cache)
+    async def publish(
+        self,
+        folder: PluginFolder,
+        name: Name,
+        progress: Callable[[Step], None],
+        packages: Path | None = None,
+    ) -> Published:
+        """Pack and publish what the author wrote; `packages` are the dependencies that the runner brings, if any.
+
+        Raises: as `tenantry_publisher.publish.publish`; what was served stays.
+        """
+        packed = await pack(folder, target=None, cache=self.cache)
         try:
             published = await publish(
                 objects=self.objects,
@@ -81,7 +89,7 @@ class Machine:
                 name=name,
                 bundle=packed.data,
                 progress=progress,
-                provided=environment.provided(folder) if own else (),
+                provided=top_level(packages) if packages else environment.provided(folder),
                 development=True,
                 **folder.surroundings(),
             )

@@ -1,6 +1,7 @@
 """A folder as a bundle: what its author wrote, and the dependencies that it names, resolved by uv.
 
-Under development the author's own environment has the dependencies, so nothing is resolved, unless they have none.
+Under development the bundle is what the author wrote alone: their own environment has the dependencies, or where they
+have none a kept folder does, so that a save packs, hashes and unpacks nothing but the author's files.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tenantry_registry import bundle
-from tenantry_registry.vendor import Target, requirements, vendor
+from tenantry_registry.vendor import HOST, Target, Vendored, kept_at, requirements, vendor
 
 from tenantry_cli.folder import PluginFolder
 
@@ -39,3 +40,20 @@ async def pack(
     vendored = await asyncio.to_thread(vendor, folder.path, wanted, target, cache / "vendor")
     files = await asyncio.to_thread(vendored.files)
     return Packed(await asyncio.to_thread(bundle.pack, folder.path, files), vendored.packages, vendored.notices)
+
+
+async def installed(
+    folder: PluginFolder, *, cache: Path, installing: Callable[[str], None] = lambda file: None
+) -> Vendored | None:
+    """The dependencies of a folder whose author has no environment for them, installed for this machine once for the
+    same words; None where nothing is to be installed. `installing` is told the file that names them when uv is asked.
+
+    Raises: PlatformError `vendor.*`.
+    """
+    wanted = requirements(folder.path, str(folder.config.get("entrypoint", "")))
+    if wanted is None or folder.own_interpreter():
+        return None
+    place = cache.absolute() / "vendor"
+    if not kept_at(folder.path, wanted, HOST, place).exists():
+        installing(wanted.file)
+    return await asyncio.to_thread(vendor, folder.path, wanted, HOST, place)

@@ -191,7 +191,11 @@ async def authors_runner(
     from tenantry_registry.process_runner import ProcessRunner
 
     cache = stores.cache_of(store)
-    runner = AuthorsRunner(lambda python: ProcessRunner(objects, folder=cache, python=python or None, isolate="none"))
+    runner = AuthorsRunner(
+        lambda python, environ: ProcessRunner(
+            objects, folder=cache, python=python or None, isolate="none", environ=environ
+        )
+    )
     runner.adopt(name, folder)
     try:
         yield runner

@@ -116,10 +116,7 @@ def vendor(
 
     Raises: PlatformError `vendor.no-wheel`, `vendor.unresolved`, `vendor.unreachable`, `vendor.no-uv`.
     """
-    key = hashlib.sha256(
-        json.dumps([wanted.text, wanted.below_mcp_2, *_included(folder, wanted.text), target.name]).encode()
-    )
-    place = cache / key.hexdigest()[:32]
+    place = kept_at(folder, wanted, target, cache)
     if not place.exists():
         draft = cache / f".{secrets.token_hex(8)}"
         (draft / "packages").mkdir(parents=True)
@@ -132,6 +129,14 @@ def vendor(
     locked = (place / "lock.txt").read_text()
     packages = tuple(line.split()[0] for line in locked.splitlines() if line[:1].isalnum())
     return Vendored(place / "packages", packages, (V1_NOTICE,) if wanted.below_mcp_2 else ())
+
+
+def kept_at(folder: Path, wanted: Requirements, target: Target, cache: Path) -> Path:
+    """Where `vendor` keeps what it installs; there is nothing before the same was asked for once."""
+    key = hashlib.sha256(
+        json.dumps([wanted.text, wanted.below_mcp_2, *_included(folder, wanted.text), target.name]).encode()
+    )
+    return cache / key.hexdigest()[:32]
 
 
 def _install(folder: Path, wanted: Requirements, draft: Path, run: Uv) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -12,13 +13,15 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from stories.served import COMMAND, Served
 from tenantry import download
-from tenantry_cli import author
+from tenantry_cli import author, development
 from tenantry_cli.hosting import OneTenant
+from tenantry_cli.output import Terminal, make_console
 from tenantry_registry.errors import PlatformError
 from tenantry_registry.names import Name
 from tenantry_registry.runners import Call, Release
@@ -116,9 +119,9 @@ def test_tools_run_in_the_authors_own_environment(
     assert text(served.call("telling", "tell")).split("|")[3] == str(telling / ".venv")
 
 
-def test_the_platforms_own_environment_does_not_stand_for_a_plugins_requirements(
-    dev: Callable[..., Served], telling: Path, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def of_trees(telling: Path, here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plugin that requires a package, which lies in a folder; its author has no environment."""
     about = "tree-1.0.dist-info"
     with zipfile.ZipFile(here / "tree-1.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("tree_code.py", "AGE = 'a hundred years'\n")
@@ -131,8 +134,63 @@ def test_the_platforms_own_environment_does_not_stand_for_a_plugins_requirements
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     monkeypatch.setenv("UV_NO_INDEX", "1")
     monkeypatch.setenv("UV_FIND_LINKS", str(here))
+    return telling
+
+
+def test_the_platforms_own_environment_does_not_stand_for_a_plugins_requirements(
+    dev: Callable[..., Served], of_trees: Path
+) -> None:
     served = dev("dev", "telling")
     assert text(served.call("telling", "tell")).split("|")[3] == "a hundred years"
+    assert "not published" not in served.log()
+    assert "dependency.undeclared" not in served.log()
+
+
+def test_what_a_plugin_requires_is_installed_once_and_no_part_of_what_a_save_packs(
+    dev: Callable[..., Served], of_trees: Path, here: Path
+) -> None:
+    served = dev("dev", "telling")
+    assert "  telling      installing what requirements.txt names …" in served.log()
+    server = of_trees / "server.py"
+    server.write_text(server.read_text().replace("tree_code.AGE]", "tree_code.AGE + ' and a day']"))
+    served.wait_for("server.py: ")
+    assert text(served.call("telling", "tell")).split("|")[3] == "a hundred years and a day"
+    bundles = [*(here / ".tenantry" / "cache" / "bundles").iterdir()]
+    assert len(bundles) == 2
+    assert not any((bundle / "_vendor").exists() for bundle in bundles)
+    (of_trees / "requirements.txt").write_text("tree<3\n")
+    assert re.search(r"\d\d:\d\d:\d\d  telling      installing what", served.wait_for("requirements.txt: "))
+    assert served.log().count("installing what") == 2
+
+
+async def test_a_save_that_takes_long_is_said_with_the_time_at_which_it_is_said(
+    telling: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, said = "17:59:15", io.StringIO()
+    monkeypatch.setattr(development.time, "strftime", lambda _: now)
+
+    class Slow:
+        cache, served = Path("cache"), ()
+
+        async def publish(self, *_: Any) -> Any:
+            nonlocal now
+            now = "17:59:27"
+            raise PlatformError("bundle.slow", "It took long.", "")
+
+        async def adopt(self, _: Name) -> bool:
+            return False
+
+        def refuse(self, *_: Any) -> None:
+            pass
+
+    made = development.Development(
+        folders=(), tenant="dev", store="s", s3=None, host="", port=0, debug=False, signs_in=False, open_page=False,
+        try_examples=False, as_json=False, terminal=Terminal(make_console(said)),
+    )  # fmt: skip
+    made.machine = cast(Any, Slow())
+    made.runner = cast(Any, SimpleNamespace(adopt=lambda *_: None))
+    await made.again(telling, ["server.py"])
+    assert said.getvalue().startswith("17:59:27  telling")
 
 
 def test_a_secret_that_the_dotenv_has_no_value_for_is_said(dev: Callable[..., Served], telling: Path) -> None:

@@ -30,7 +30,9 @@ async def main(version):
     folder, name = Path("hello"), Name("dev", "hello")
     with stores.opened(".tenantry") as objects:
         runner = AuthorsRunner(
-            lambda python: ProcessRunner(objects, folder=stores.cache_of(".tenantry"), isolate="none", spare=True)
+            lambda python, environ: ProcessRunner(
+                objects, folder=stores.cache_of(".tenantry"), isolate="none", spare=True
+            )
         )
         machine = Machine(objects, runner, Address(1), stores.cache_of(".tenantry"))
         while True:
