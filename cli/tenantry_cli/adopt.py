@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from tenantry_registry.errors import PlatformError
 from tenantry_registry.rules_tools import HINTED, HINTS
 
 from tenantry_cli import manual, scaffold
+from tenantry_cli.beside import imported, imports
 from tenantry_cli.folder import MANUAL
 
 SERVERS = {"FastMCP", "MCPServer", "Server", "Plugin"}  # official SDK (v1, v2), fastmcp, the kit
@@ -55,7 +56,8 @@ class Adopted:
 
 
 def write(server: Path, folder: Path | None) -> Adopted:
-    """Write plugin.toml beside `server`, or into `folder` (the server is copied there when it is not below it).
+    """Write plugin.toml beside `server`, or into `folder` (when the server is not below it, it is copied there
+    with what it imports from its own folder).
 
     Raises: PlatformError `init.no-server`, `init.not-python`, `init.no-entrypoint`, `init.not-empty`, `name.plugin`.
     """
@@ -68,8 +70,15 @@ def write(server: Path, folder: Path | None) -> Adopted:
     folder = folder or server.parent
     if (folder / MANUAL).exists():
         raise PlatformError("init.not-empty", f"{folder / MANUAL} is there already.", "Edit it, or remove it first.")
-    place = settle(server, folder)
+    beside = imported(server)
+    for module in beside:
+        other = glance(module)
+        found.network = found.network or other.network
+        found.environment = list(dict.fromkeys([*found.environment, *other.environment]))
+    place, copied = settle(server, folder, beside)
     entry, notes = entrypoint(found, place)
+    if copied:
+        notes.append(f"copied {', '.join(copied)}: what else the server reads from its folder is not there")
     secrets = [name for name in found.environment if SECRET.search(name)]
     env = {name: "" for name in found.environment if name not in secrets}
     title = found.title or folder.resolve().name
@@ -94,16 +103,20 @@ def write(server: Path, folder: Path | None) -> Adopted:
     return Adopted(folder, entry, tuple(notes))
 
 
-def settle(server: Path, folder: Path) -> Path:
-    """The server's path below `folder`, copied there when it stands elsewhere."""
+def settle(server: Path, folder: Path, beside: Sequence[Path]) -> tuple[Path, list[str]]:
+    """The server's path below `folder`, and what was copied there: it, the files `beside` that it imports and its
+    requirements, when it stands elsewhere. What is there already stays as it is."""
     try:
-        return server.resolve().relative_to(folder.resolve())
+        return server.resolve().relative_to(folder.resolve()), []
     except ValueError:
-        folder.mkdir(parents=True, exist_ok=True)
-        for source in (server, server.parent / "requirements.txt"):
-            if source.is_file() and not (folder / source.name).exists():
-                shutil.copy(source, folder / source.name)
-        return Path(server.name)
+        copied = []
+        for source in (server, *beside, server.parent / "requirements.txt"):
+            inside = source.relative_to(server.parent)
+            if source.is_file() and not (folder / inside).exists():
+                (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, folder / inside)
+                copied.append(inside.as_posix() if inside.parent == Path() else f"{inside.parts[0]}/")
+        return Path(server.name), list(dict.fromkeys(copied))
 
 
 def entrypoint(found: Found, place: Path) -> tuple[str, list[str]]:
@@ -124,11 +137,19 @@ def entrypoint(found: Found, place: Path) -> tuple[str, list[str]]:
     )
 
 
+def glance(module: Path) -> Found:
+    """What a file that the server imports says of the network and the environment; nothing, where it is no Python."""
+    try:
+        return look(ast.parse(module.read_text("utf-8")), beside=module.parent)
+    except (SyntaxError, UnicodeDecodeError):
+        return Found()
+
+
 def look(tree: ast.Module, beside: Path) -> Found:
     """Read a module without running it. `beside` is its folder: a server may come from another module in it."""
     found = Found()
-    imported = {name.partition(".")[0] for node in ast.walk(tree) for name in imports(node)}
-    serves = any(name in LIBRARIES or (beside / f"{name}.py").exists() or (beside / name).exists() for name in imported)
+    asked = {name.partition(".")[0] for node in ast.walk(tree) for name in imports(node)}
+    serves = any(name in LIBRARIES or (beside / f"{name}.py").exists() or (beside / name).exists() for name in asked)
     for node in tree.body:
         targets, value = assigned(node)
         made_by = name_of(value.func) if isinstance(value, ast.Call) else ""
@@ -137,9 +158,9 @@ def look(tree: ast.Module, beside: Path) -> Found:
                 found.objects[target] = made_by
         if isinstance(value, ast.Call) and made_by in SERVERS:
             found.title = found.title or text_of(value, 0, "name")
-    found.network = bool(imported & NETWORK)
+    found.network = bool(asked & NETWORK)
     found.runs = serves and any(isinstance(inner, ast.Call) and starts(inner.func) for inner in ast.walk(tree))
-    found.bare = [] if "tenantry" in imported else [*dict.fromkeys(bare(tree))]  # the kit says so itself
+    found.bare = [] if "tenantry" in asked else [*dict.fromkeys(bare(tree))]  # the kit says so itself
     found.environment = list(dict.fromkeys(environment(tree)))
     return found
 
@@ -150,15 +171,6 @@ def assigned(node: ast.stmt) -> tuple[list[str], ast.expr | None]:
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         return [node.target.id], node.value
     return [], None
-
-
-def imports(node: ast.AST) -> list[str]:
-    """The modules that a statement imports; `from . import x` is the module x beside it."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        return [node.module] if node.module else [alias.name for alias in node.names]
-    return []
 
 
 def starts(func: ast.expr) -> bool:

@@ -125,7 +125,10 @@ def _missing(folder: str, module: str, error: ModuleNotFoundError) -> LoadError:
             f"{top} was built for another platform: {foreign} does not load here.",
             f"Publish again; {top} must fit Python {sys.version_info[0]}.{sys.version_info[1]} on {sys.platform}.",
         )
-    told = f"Add the package that brings {top} to requirements.txt and publish again."
+    told = (
+        f"Add the package that brings {top} to requirements.txt, or, if {top} is your own, put it into the plugin's "
+        "folder. Publish again."
+    )
     if _asks_for(folder, top):
         told = (
             f"requirements.txt names {top}, but what is installed has no {name}: name a version that has it, and where "

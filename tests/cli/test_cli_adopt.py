@@ -72,6 +72,36 @@ def test_a_server_below_the_folder_keeps_its_place(platform: Callable[..., Any],
     assert "init.not-empty" in platform("init", "--from", "plugin/app/main.py", "plugin").err
 
 
+def test_what_a_server_imports_from_its_folder_comes_along_and_nothing_else(
+    platform: Callable[..., Any], here: Path
+) -> None:
+    there = here / "there"
+    files = {
+        "server.py": "import helpers\nfrom mcp.server.mcpserver import MCPServer\nmcp = MCPServer('x')\n",
+        "helpers.py": "import json, server\nfrom shop.prices import price\n",
+        "shop/__init__.py": "from . import other\n",
+        "shop/prices.py": "import os, requests, last\nprice = os.environ['SHOP_TOKEN']\n",
+        "shop/list.json": "[]",
+        "shop/__pycache__/prices.pyc": "",
+        "last.py": "def (:\n",
+        "other.py": "",  # shop's is meant
+        "requirements.txt": "requests\n",
+        "notes.txt": "",
+    }
+    for name, text in files.items():
+        (there / name).parent.mkdir(parents=True, exist_ok=True)
+        (there / name).write_text(text)
+    done = platform("init", "--from", "there/server.py", "three")
+    assert done.code == 0, done.err
+    written = {path.relative_to(here / "three").as_posix() for path in (here / "three").rglob("*") if path.is_file()}
+    assert written == {*files, "plugin.toml"} - {"shop/__pycache__/prices.pyc", "other.py", "notes.txt"}
+    assert "copied server.py, helpers.py, last.py, shop/, requirements.txt: what else" in done.out
+    config = tomllib.loads((here / "three" / "plugin.toml").read_text())
+    assert config["egress"] == "public"
+    assert config["secrets"] == {"required": ["SHOP_TOKEN"]}
+    assert "copied" not in platform("init", "--from", "there/server.py").out
+
+
 @pytest.mark.parametrize(
     ("source", "code"),
     [

@@ -49,7 +49,7 @@ CALL = Call("tools/call", {"name": "x"})
             "server:plugin",
             "plugin.dependency",
             "no module numby",
-            "Add the package that brings numby",
+            "Add the package that brings numby to requirements.txt, or, if numby is your own, put it into the plugin's",
         ),
         ({"server.py": "1 / 0"}, "server:plugin", "plugin.import", "ZeroDivisionError: division by zero", ""),
         ({"server.py": "def"}, "server:plugin", "plugin.import", "SyntaxError: invalid syntax", ""),
