@@ -216,10 +216,10 @@ def at_form(schema: Mapping[str, Any]) -> tuple[Action, dict[str, Any]]:
     return "accept", content
 
 
-def known(field: Any) -> dict[str, Any]:
+def known(given: Any) -> dict[str, Any]:
     """A field's schema without what is not as the protocol has it, and an optional one (of pydantic) without its null:
     a server may write anything, and what is typed is the server's to judge."""
-    field = dict(field) if isinstance(field, dict) else {}
+    field: dict[str, Any] = dict(given) if isinstance(given, dict) else {}
     types = field.get("type")
     members = [{"type": one} for one in types] if isinstance(types, list) else field.get("anyOf")
     some = [one for one in members if one != {"type": "null"}] if isinstance(members, list) else []
