@@ -102,7 +102,7 @@ export function Sidebar() {
               <span class="tool-title">{sentence(title(tool))}</span>
               <span class="tool-marks">
                 {template(tool) && <Icon name="widget" />}
-                {needsApproval(tool) && <span class="mark">asks</span>}
+                {needsApproval(tool) && <span class="mark">needs approval</span>}
               </span>
               <span class="tool-name">{tool.name}</span>
             </button>
