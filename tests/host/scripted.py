@@ -79,7 +79,7 @@ class Scripted:
         try:
             answer["result"] = await self._answer(message["method"], message.get("params", {}))
         except Refusal as refusal:
-            answer["error"] = {"code": refusal.code, "message": str(refusal)}
+            answer["error"] = {"code": refusal.code, "message": str(refusal), **refusal.more}
         status = 404 if answer.get("error", {}).get("code") == -32601 else 200
         if self.notifications and message["method"] == "tools/call":
             token = message["params"].get("_meta", {}).get("progressToken")
@@ -153,9 +153,10 @@ class Scripted:
 class Refusal(Exception):
     """A JSON-RPC error."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.more = {} if data is None else {"data": data}
 
 
 def result(structured: Any = None, text: str = "Done.", **more: Any) -> dict[str, Any]:

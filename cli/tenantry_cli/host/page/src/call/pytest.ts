@@ -124,9 +124,10 @@ function meta({ turn }: Told): Dict | undefined {
 function answers(turn: CallTurn, imports: Set<string>): unknown[] | undefined {
   if (!turn.answers?.length) return undefined;
   return turn.answers.map((answer) => {
-    if (answer !== null) return answer;
-    imports.add("DECLINE");
-    return new Source("DECLINE");
+    if (answer !== null && answer !== false) return answer;
+    const constant = answer === null ? "DECLINE" : "CANCEL";
+    imports.add(constant);
+    return new Source(constant);
   });
 }
 

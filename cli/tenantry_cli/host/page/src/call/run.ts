@@ -1,5 +1,6 @@
 import { message, newId, type Dict } from "../json";
 import type { Connection } from "../mcp/connection";
+import { unanswerable } from "../mcp/questions";
 import { fileParams, needsApproval, title } from "../mcp/tools";
 import { add, ask, call, change, trusted, type CallTurn } from "../state/conversation";
 import { exchanges, toolLine } from "../state/log";
@@ -44,7 +45,7 @@ async function perform(connection: Connection, id: string): Promise<void> {
       exchange: exchanges.value.findLast((e) => e.rpc === "tools/call")?.id,
     });
   } catch (error) {
-    change(id, { phase: "failed", error: message(error), ms: performance.now() - began });
+    change(id, { phase: "failed", error: unanswerable(error) ?? message(error), ms: performance.now() - began });
   }
 }
 

@@ -6,13 +6,14 @@ import { knobs } from "../state/knobs";
 import { answered, note, toolLine } from "../state/log";
 import { Accounts } from "./accounts";
 import { CLIENT_INFO, clientMeta } from "./meta";
-import { answerServer } from "./questions";
+import { ANSWERS, answerServer } from "./questions";
 import { uiMeta, type UiMeta } from "./tools";
 import { watchedFetch } from "./trace";
 
 export const HTML = "text/html;profile=mcp-app";
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 const PAGES = 50; // of one list
+const ROUND = /^Fulfilling input required by /; // the client's own progress while a question is open: the card says that
 const ELSEWHERE = 10_000; // milliseconds a template of a server elsewhere is taken to be the same: from choosing to calling
 const PATIENCE = 60_000; // milliseconds for one call; the platform's own budget is 25 s
 
@@ -77,8 +78,7 @@ export class Connection {
     const { era, client: kind } = knobs.value;
     const client = new Client(CLIENT_INFO[kind], {
       capabilities: {
-        elicitation: { form: {}, url: {} },
-        sampling: {},
+        ...ANSWERS,
         extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [HTML] } },
       },
       versionNegotiation: { mode: era === "2025" ? "legacy" : era === "2026" ? { pin: "2026-07-28" } : "auto" },
@@ -133,7 +133,7 @@ export class Connection {
     return this.#client
       .request({ method, params } as { method: "tools/list"; params: Dict }, anything, {
         timeout: PATIENCE,
-        onprogress: options.onprogress,
+        onprogress: options.onprogress && ((progress: Dict) => !ROUND.test(progress.message ?? "") && options.onprogress?.(progress)),
       })
       .then(
         (result) => {

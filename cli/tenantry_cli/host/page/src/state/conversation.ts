@@ -18,7 +18,7 @@ export interface CallTurn {
   mismatch?: string;
   widgetState?: unknown;
   modelContext?: Dict;
-  /** What the person answered while the call ran: a form, true for a visit, the model's words, null for a refusal. */
+  /** What the person answered while the call ran: a form, true for a visit, the model's words, folders; null declined, false closed. */
   answers?: unknown[];
   progress?: { progress: number; total?: number; message?: string };
   closed?: boolean;
@@ -36,10 +36,12 @@ export interface TextTurn {
 export interface Ask {
   id: string;
   turn?: string;
-  kind: "approval" | "elicitation" | "sampling" | "link" | "download";
+  kind: "approval" | "elicitation" | "folders" | "sampling" | "link" | "download";
   title: string;
   text: string;
   detail?: Dict;
+  /** Asked by the plugin in the middle of a call, which waits for it. */
+  midCall?: boolean;
   answer: (value: unknown) => void;
 }
 

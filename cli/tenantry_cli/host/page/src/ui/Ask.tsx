@@ -1,21 +1,25 @@
 import { useState } from "preact/hooks";
 import { Form } from "../form/Form";
 import type { Ask as Question } from "../state/conversation";
+import { IconButton } from "./icons";
 import { Json } from "./Json";
 
 /** A question to the person, in the conversation: approve a call, open a link, fill in a form, answer for the model. */
 export function Ask({ ask }: { ask: Question }) {
-  const { kind, title, text, detail, answer } = ask;
+  const { kind, title, text, detail, midCall, answer } = ask;
   const [written, setWritten] = useState("");
 
-  if (kind === "elicitation")
+  if (kind === "elicitation" || kind === "folders") {
+    const refuses = kind === "elicitation"; // folders are told or there are none
     return (
       <div class="card ask" role="group" aria-label={title}>
         <h3>{title}</h3>
+        {refuses && <Close answer={answer} />}
         <p>{text}</p>
-        <Form schema={detail?.schema ?? { type: "object" }} submit="Answer" onSubmit={answer} onCancel={() => answer(null)} />
+        <Form schema={detail?.schema ?? { type: "object" }} submit="Answer" onSubmit={answer} onCancel={refuses ? () => answer(null) : undefined} />
       </div>
     );
+  }
   if (kind === "sampling")
     return (
       <form
@@ -39,10 +43,11 @@ export function Ask({ ask }: { ask: Question }) {
         </div>
       </form>
     );
-  const [yes, no] = kind === "approval" ? ["Approve", "Deny"] : kind === "link" ? ["Open link", "Cancel"] : ["Save", "Cancel"];
+  const [yes, no] = kind === "approval" ? ["Approve", "Deny"] : kind === "link" ? ["Open link", midCall ? "Decline" : "Cancel"] : ["Save", "Cancel"];
   return (
     <div class="card ask" role="group" aria-label={title}>
       <h3>{title}</h3>
+      {midCall && <Close answer={answer} />}
       <p>
         {text}
         {detail?.openWorld && " It reaches the public internet."}
@@ -50,7 +55,7 @@ export function Ask({ ask }: { ask: Question }) {
       {detail?.arguments && Object.keys(detail.arguments).length > 0 && <Json value={detail.arguments} />}
       {detail?.href && <p class="href">{detail.href}</p>}
       <div class="ask-foot">
-        <button type="button" class="quiet-button" onClick={() => answer(false)}>
+        <button type="button" class="quiet-button" onClick={() => answer(midCall ? null : false)}>
           {no}
         </button>
         {detail?.always && (
@@ -63,5 +68,14 @@ export function Ask({ ask }: { ask: Question }) {
         </button>
       </div>
     </div>
+  );
+}
+
+/** The third answer to a plugin's question, beside filling in and declining: not to choose. */
+function Close({ answer }: { answer: Question["answer"] }) {
+  return (
+    <span class="ask-close">
+      <IconButton name="cross" label="Close this question" onClick={() => answer(false)} />
+    </span>
   );
 }

@@ -23,6 +23,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
   if (!current) return null;
   const { phase, result, error } = turn;
   const questions = asks.value.filter((a) => a.turn === turn.id);
+  const waits = phase === "running" && asks.value.some((a) => a.midCall);
   const refused = phase === "failed" && turns.value.at(-1)?.id === turn.id && current.challenge; // by the HTTP status
   const challenge = refused || challengeOf(result);
   const widget = template(turn.tool) && !turn.closed;
@@ -53,7 +54,7 @@ export function CallCard({ turn }: { turn: CallTurn }) {
           {phase === "running" ? <span class="spinner" /> : <Icon name={phase === "done" && !result?.isError ? "check" : phase === "approval" || challenge ? "shield" : "cross"} />}
         </span>
         <span class="call-status" role="status">
-          {challenge ? "Waiting for you to sign in" : phrase(turn)}
+          {challenge ? "Waiting for you to sign in" : waits ? "Waiting for your answer" : phrase(turn)}
         </span>
         {turn.ms !== undefined && <span class="quiet">{turn.ms < 1000 ? `${Math.round(turn.ms)} ms` : `${(turn.ms / 1000).toFixed(1)} s`}</span>}
         <span class="grow" />
