@@ -60,8 +60,8 @@ def form(person: Person, house: House) -> tuple[Locator, Scripted]:
     return person.choose("fill"), plugin
 
 
-def sent(person: Person, plugin: Scripted) -> dict[str, Any]:
-    expect(person.page.get_by_text("Called fill")).to_be_visible()
+def sent(person: Person, plugin: Scripted, tool: str = "fill") -> dict[str, Any]:
+    expect(person.page.get_by_text(f"Called {tool}")).to_be_visible()
     found: dict[str, Any] = plugin.calls[-1]["arguments"]
     return found
 
@@ -219,3 +219,26 @@ def test_items_and_optional_objects_can_be_taken_away_again(person: Person, form
     tags.get_by_role("button", name="Remove 1").click()
     box.get_by_role("button", name="Run").click()
     assert sent(person, plugin) == {"text": "x", "count": 3, "sure": False, "place": {"city": "y"}, "tags": []}
+
+
+def test_a_list_of_choices_is_boxes_to_tick(person: Person, house: House) -> None:
+    plugin = house.add(Scripted("choices"))
+    titled = [{"const": "hay", "title": "Hay"}, {"const": "oats", "title": "Oats"}, {"const": "bran", "title": "Bran"}]
+    properties = {
+        "food": {"type": "array", "items": {"anyOf": titled}, "minItems": 1, "maxItems": 2},
+        "days": {"type": "array", "items": {"type": "string", "enum": ["mon", "tue"]}, "default": ["mon"]},
+        "never": {"type": "array", "items": {"enum": [1, 2]}},
+    }
+    plugin.tool("feed", inputSchema={"type": "object", "properties": properties, "required": ["food"]})
+    person.open("choices")
+    box = person.choose("feed")
+    expect(box.get_by_role("button", name="Add")).to_have_count(0)
+    box.get_by_role("button", name="Run").click()
+    expect(box.get_by_role("group", name="food")).to_have_accessible_description("At least 1 item.")
+    expect(box.get_by_label("Hay")).to_be_focused()
+    box.get_by_label("Bran").check()
+    box.get_by_label("Hay").check()
+    expect(box.get_by_label("Oats")).to_be_disabled()
+    box.get_by_label("mon").uncheck()
+    box.get_by_role("button", name="Run").click()
+    assert sent(person, plugin, "feed") == {"food": ["hay", "bran"], "days": []}

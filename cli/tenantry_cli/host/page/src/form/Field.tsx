@@ -1,6 +1,6 @@
 import { useContext, useState } from "preact/hooks";
 import { message, type Dict } from "../json";
-import { ArrayField, ObjectField } from "./compound";
+import { ArrayField, ObjectField, optionsOf } from "./compound";
 import { FormFaults } from "./faults";
 import type { FieldProps, Files } from "./props";
 import { Scalar } from "./Scalar";
@@ -13,7 +13,7 @@ export function Field(props: FieldProps) {
   const what = choices ? "choice" : kind(found);
   const label = found.title ?? name;
   const description = found.description;
-  const missing = value === undefined && !required && (what === "object" || what === "array" || what === "choice") && !isFile;
+  const missing = value === undefined && !required && (what === "object" || what === "array" || what === "choice") && !isFile && !optionsOf(found, root);
 
   const control = isFile && files ? (
     <FileField {...props} files={files} many={what === "array"} />

@@ -2,6 +2,7 @@ import { useContext, useState } from "preact/hooks";
 import { type Dict } from "../json";
 import { FormFaults } from "./faults";
 import type { FieldProps } from "./props";
+import { nameOf } from "./schema";
 
 const INPUTS: Record<string, "date" | "datetime-local" | "time" | "email" | "url" | "color" | "password"> = {
   date: "date",
@@ -39,7 +40,7 @@ export function Scalar({ schema, what, nullable, value, onChange, path, pointer,
         <option value={-1}>{required ? "Choose…" : "—"}</option>
         {options.map((option, i) => (
           <option key={i} value={i}>
-            {schema.titles?.[i] ?? schema.enumNames?.[i] ?? (typeof option === "string" ? option : JSON.stringify(option))}
+            {nameOf(schema, option, i)}
           </option>
         ))}
       </select>

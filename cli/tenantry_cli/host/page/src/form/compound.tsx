@@ -3,7 +3,8 @@ import { isDict, type Dict } from "../json";
 import { encoded } from "./faults";
 import { Field } from "./Field";
 import type { FieldProps } from "./props";
-import { initial } from "./schema";
+import { Options } from "./Options";
+import { initial, kind, shape } from "./schema";
 
 /** An object: its properties, and free keys where `additionalProperties` or `patternProperties` allow them. */
 export function ObjectField({ schema, root, value, onChange, path, pointer, bare, files }: FieldProps & { schema: Dict }) {
@@ -77,6 +78,8 @@ export function ArrayField({ schema, root, value, onChange, path, pointer }: Fie
   const fixed: unknown[] = schema.prefixItems ?? (Array.isArray(schema.items) ? schema.items : []);
   const inner = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
   const full = schema.maxItems !== undefined && held.length >= schema.maxItems;
+  const options = optionsOf(schema, root);
+  if (options) return <Options items={options} held={held} full={full} onChange={onChange} path={path} />;
   const set = (index: number, item: unknown) => onChange(Object.assign([...held], { [index]: item }));
   const count = Math.max(held.length, fixed.length);
 
@@ -107,4 +110,11 @@ export function ArrayField({ schema, root, value, onChange, path, pointer }: Fie
       )}
     </div>
   );
+}
+
+/** The items of a list of choices, each of which is taken or not; undefined for a list of anything else. */
+export function optionsOf({ items, prefixItems }: Dict, root: Dict): Dict | undefined {
+  if (prefixItems || !isDict(items)) return undefined;
+  const { schema, nullable, choices } = shape(items, root);
+  return !choices && !nullable && kind(schema) === "enum" ? schema : undefined;
 }

@@ -89,6 +89,11 @@ export function kind(schema: Dict): string {
   return "any";
 }
 
+/** How an option of an enum is called. */
+export function nameOf({ titles, enumNames }: Dict, option: unknown, index: number): string {
+  return titles?.[index] ?? enumNames?.[index] ?? (typeof option === "string" ? option : JSON.stringify(option));
+}
+
 /** What a field starts with: its default; for a required one the least that can be filled in. */
 export function initial(raw: unknown, root: Dict, required: boolean, depth = 0): unknown {
   const { schema, choices } = shape(raw, root);
