@@ -89,7 +89,7 @@ def test_a_question_is_declined_or_closed_which_is_not_the_same(
 
 
 def test_a_page_to_visit_is_opened_when_the_person_says_so(person: Person, plugin: Scripted, house: House) -> None:
-    url = f"{house.origin}/?plugin=test/questions&visited"
+    url = f"{house.origin}/_host/state"
     asking(plugin, {"method": "elicitation/create", "params": {"mode": "url", "message": "Pay.", "url": url}})
     person.open("questions")
     card = person.run("ask")
