@@ -1,16 +1,11 @@
-import { useEffect, useRef } from "preact/hooks";
-import { asks, scrollRequests, turns } from "../state/conversation";
+import { asks, turns } from "../state/conversation";
 import { Ask } from "./Ask";
 import { CallCard } from "./CallCard";
+import { useFollow } from "./follow";
 import { Welcome } from "./Welcome";
 
 export function Conversation() {
-  const box = useRef<HTMLDivElement>(null);
-  const wanted = scrollRequests.value;
-  useEffect(() => {
-    const last = box.current?.querySelector(".turn:last-child");
-    if (wanted) last?.scrollIntoView({ block: "nearest" }); // at once: a smooth scroll is drawn in place of the widget
-  }, [wanted]);
+  const box = useFollow();
 
   return (
     <div class="transcript" ref={box} tabIndex={0} role="region" aria-label="Conversation">
