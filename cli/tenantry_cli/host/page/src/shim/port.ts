@@ -29,6 +29,7 @@ export class Port {
       if (event.source !== this.#parent) return;
       const message = event.data as ToWidget | null;
       if (typeof message !== "object" || message === null || typeof message.tenantry !== "string") return;
+      event.stopImmediatePropagation(); // the widget's own client would say of each that it is not MCP
       if (message.tenantry !== "reply") return handle(message);
       const call = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);

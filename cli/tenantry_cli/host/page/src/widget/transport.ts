@@ -1,5 +1,6 @@
 import { PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import { isOurs } from "../channel";
 import { isDict, type Dict } from "../json";
 import { answered, note } from "../state/log";
 
@@ -20,6 +21,12 @@ export class WatchedTransport extends PostMessageTransport {
     private readonly turn: string,
   ) {
     super(target, target);
+    // It says of every message that is not for it what it is not, at length: of other widgets', and of the page's own
+    const own = this as unknown as { messageListener: (event: MessageEvent) => void };
+    const listen = own.messageListener;
+    own.messageListener = (event) => {
+      if (event.source === target && !isOurs(event.data)) listen(event);
+    };
     let handler: ((message: JSONRPCMessage) => void) | undefined;
     Object.defineProperty(this, "onmessage", {
       get: () => handler && ((incoming: JSONRPCMessage) => this.#received(incoming, handler!)),
