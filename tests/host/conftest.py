@@ -43,7 +43,7 @@ class House:
     clock: list[float] = field(default_factory=lambda: [1_000_000.0])
     findings: list[dict[str, Any]] = field(default_factory=list)
     elsewhere: dict[str, str] = field(default_factory=dict)  # plugins that other servers serve: name -> MCP URL
-    listeners: set[asyncio.Queue[dict[str, str]]] = field(default_factory=set)
+    listeners: set[asyncio.Queue[dict[str, Any]]] = field(default_factory=set)
     loop: asyncio.AbstractEventLoop | None = None
 
     @property
@@ -70,8 +70,8 @@ class House:
             for p in self.plugins.values()
         ] + [{"tenant": "test", "plugin": name, "mcp_url": url} for name, url in self.elsewhere.items()]
 
-    async def news(self) -> AsyncIterator[dict[str, str]]:
-        queue: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+    async def news(self) -> AsyncIterator[dict[str, Any]]:
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.listeners.add(queue)
         try:
             while True:
@@ -81,9 +81,12 @@ class House:
 
     def released(self, plugin: Scripted) -> None:
         """Tell every open page that the plugin has a new release."""
-        event = {"tenant": "test", "plugin": plugin.name, "release": "r2"}
+        self.tell({"plugin": plugin.name, "release": "r2"})
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Tell every open page something about a plugin."""
         for queue in self.listeners:
-            self.soon(queue.put_nowait, event)
+            self.soon(queue.put_nowait, {"tenant": "test", **event})
 
     def soon(self, act: Callable[..., Any], *args: Any) -> None:
         """Do something in the server's loop."""

@@ -85,7 +85,7 @@ export class Connection {
     });
     answerServer(client);
     client.setNotificationHandler("notifications/message", ({ params }) =>
-      toolLine({ kind: "log", level: params.level, text: typeof params.data === "string" ? params.data : JSON.stringify(params.data) }),
+      toolLine({ kind: "log", level: params.level, logger: params.logger, text: typeof params.data === "string" ? params.data : JSON.stringify(params.data) }),
     );
     client.setNotificationHandler("notifications/tools/list_changed", () => void this.refresh());
     const fetch = watchedFetch({

@@ -33,6 +33,8 @@ export interface ToolLine {
   kind: "log" | "progress" | "output";
   level: string;
   text: string;
+  /** Who says it, of a message that was logged. */
+  logger?: string;
   /** What was called, and the id that its masked failure names. */
   tool?: string;
   errorId?: string;

@@ -1,9 +1,10 @@
-import { clearLog, toolLines } from "../../state/log";
+import { clearLog } from "../../state/log";
+import { linesOnce } from "../../state/once";
 import { Nothing } from "./Section";
 
 /** What tools report while they run - log messages and progress - and what they printed, with their tracebacks. */
 export function Logs() {
-  if (toolLines.value.length === 0) return <Nothing>No tool has logged anything.</Nothing>;
+  if (linesOnce.value.length === 0) return <Nothing>No tool has logged anything.</Nothing>;
   return (
     <>
       <div class="pane-bar">
@@ -13,7 +14,7 @@ export function Logs() {
         </button>
       </div>
       <ol class="console" aria-label="Tool logs">
-        {toolLines.value.map((line) => (
+        {linesOnce.value.map((line) => (
           <li key={line.id} data-level={line.level}>
             <span class="console-level">{line.level}</span>
             <span class="pre">
