@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tenantry import completion
 from tenantry.content import blocks
 from tenantry.context import Context
-from tenantry.errors import AuthRequired, ToolError
+from tenantry.errors import AuthRequired, ToolError, WrongReturn
 from tenantry.session import Session
 from tenantry.signature import BadArguments
 
@@ -168,5 +168,5 @@ def _masked(error: BaseException) -> Json:
         "message": "The tool failed.",
         "hint": "Its author finds the reason in the log under this error id.",
         "error_id": os.urandom(6).hex(),
-        "traceback": "".join(traceback.format_exception(error)),
+        "traceback": str(error) if isinstance(error, WrongReturn) else "".join(traceback.format_exception(error)),
     }

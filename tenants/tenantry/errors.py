@@ -38,6 +38,19 @@ class PluginError(TypeError, ValueError):
         self.line = source.line
 
 
+class WrongReturn(TypeError):
+    """A tool returned what its annotation does not say: masked like any exception but ToolError.
+
+    The log has the words alone: the frames would be the kit's and pydantic's, none of them the author's. As the output
+    raises it, the text is the end of the sentence "f (server.py:5) returned 'x', ..."; the tool says the whole.
+    """
+
+    SAYS = "but says it returns {type}"
+
+    def __init__(self, text: str = SAYS) -> None:
+        super().__init__(text)
+
+
 class ToolError(Exception):
     """Raise it to tell the model, and so the user, what went wrong: the one exception whose text is not masked.
 

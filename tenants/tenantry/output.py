@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import inspect
 import json
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from tenantry.content import BLOCKS, Content, block, blocks
+from tenantry.errors import WrongReturn
+from tenantry.faults import faults
 from tenantry.file import File
 from tenantry.result import Result
 from tenantry.schema import Json, generate, is_object, unmark_files
 from tenantry.signature import ODD, UNSAYABLE, Signature, spelled, why
 
+SHOWN = reprlib.Repr()  # of a value in the log: enough to know it by
+SHOWN.maxstring = SHOWN.maxother = 60
 WRAP = "result"  # the key that data take which are no object: structuredContent is one before 2026-07-28
 
 
@@ -34,12 +39,18 @@ class Output:
     loose: bool = False
 
     def to_wire(self, value: Any) -> Json:
-        """The MCP result (CallToolResult) of what the tool returned. Raises: whatever a misfit raises."""
+        """The MCP result (CallToolResult) of what the tool returned.
+
+        Raises: WrongReturn, and what the author's own validators and serializers raise.
+        """
         result = value if isinstance(value, Result) else self._sorted(value)
         wire: Json = {"content": blocks(result.content)}
         if result.structured is not None or self.schema is not None:
             structured = self._structured(result.structured)
-            text = json.dumps(structured, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            try:
+                text = json.dumps(structured, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            except ValueError as error:
+                raise WrongReturn(f"which is not JSON: {error}") from error
             if result.content is None:
                 wire["content"] = [block(text)]
             wire["structuredContent"] = structured
@@ -52,20 +63,41 @@ class Output:
             return Result(value)
         if value is None or isinstance(value, str | Content):
             return Result(content=value)
-        if isinstance(value, Sequence):
+        if isinstance(value, Sequence) and all(isinstance(item, str | Content) for item in value):
             return Result(content=list(value))
-        raise TypeError(f"it returned {type(value).__name__}, which its return annotation does not say.")
+        raise WrongReturn
 
     def _structured(self, value: Any) -> Any:
-        if self.loose:
-            if value is None:
-                raise TypeError("it returned no structured data, and output_schema= promises some.")
-            return to_jsonable_python(value)
-        if self.adapter is None:
-            raise TypeError("it returned structured data without a type: annotate it -> Result[YourModel].")
-        checked = self.adapter.validate_python(value)
-        data = self.adapter.dump_python(checked, mode="json", by_alias=True, warnings="error")
+        try:
+            if self.loose:
+                if value is None:
+                    raise WrongReturn("but output_schema= promises structured data")
+                return to_jsonable_python(value)
+            if self.adapter is None:
+                raise WrongReturn("which has structured data without a type: annotate it -> Result[YourModel]")
+            checked = self.adapter.validate_python(value)
+            data = self.adapter.dump_python(checked, mode="json", by_alias=True, warnings="error")
+        except ValidationError as error:
+            told = f": {'; '.join(faults(error))}" if _tells(error) else ""
+            raise WrongReturn(f"{WrongReturn.SAYS}{told}") from error
+        except PydanticSerializationError as error:
+            if error.__cause__ is not None:  # of a serializer that the author wrote
+                raise
+            raise WrongReturn(f"which is not JSON: {error}") from error
         return {WRAP: data} if self.wrapped else data
+
+
+def _tells(error: ValidationError) -> bool:
+    """Whether it says more than that the whole is of another type: a place in it, or words of the author's own."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return any(fault["loc"] or fault["type"] in ("value_error", "assertion_error") for fault in found)
+
+
+def shown(value: Any) -> str:
+    """What a tool returned, shortened, for its author alone."""
+    if isinstance(value, Result):
+        return f"Result({SHOWN.repr(value.structured)})"
+    return SHOWN.repr(value)
 
 
 def read(signature: Signature, raw: Mapping[str, Any] | None) -> Output:

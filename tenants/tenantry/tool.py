@@ -12,6 +12,7 @@ from tenantry import auth, header, output, signature
 from tenantry.auth import Auth, NoAuth, OAuth2
 from tenantry.content import Icon
 from tenantry.context import Context
+from tenantry.errors import WrongReturn
 from tenantry.loop import settle
 from tenantry.output import Output
 from tenantry.profile import SCHEMA as PROFILE_SCHEMA
@@ -89,15 +90,21 @@ class Tool:
     file_params: tuple[str, ...]
 
     def call(self, arguments: Mapping[str, Any], context: Context) -> Json:
-        """The MCP result of one call. Raises: BadArguments, ToolError, and what the author's code raises."""
+        """The MCP result. Raises: BadArguments, ToolError, WrongReturn, and what the author's code raises."""
         auth.check(self.schemes, context.user if context.signed_in else None)
         given = self.signature.bind(arguments)
         if self.signature.context:
             given[self.signature.context] = context
         value = settle(self.signature.function(**given))
-        if self.options.profile:
-            value = value.to_wire()
-        return self.output.to_wire(value)
+        try:
+            if self.options.profile and not isinstance(value, Profile):
+                raise WrongReturn
+            return self.output.to_wire(value.to_wire() if self.options.profile else value)
+        except WrongReturn as error:
+            read = self.signature
+            reason = str(error).replace("{type}", signature.spelled(read.returns))
+            told = f"{read.name} ({read.place}) returned {output.shown(value)}, {reason}."
+            raise WrongReturn(" ".join(told.split())) from error  # one line, whatever the value looks like
 
     def describe(self) -> Json:
         options = self.options

@@ -91,8 +91,11 @@ def check_result(example: Mapping[str, Any], tool: Mapping[str, Any], reply: Map
         said = _said(reply)
         error = reply.get("error")
         trace = str(error.get("traceback") or "") if isinstance(error, Mapping) else ""
+        cure = ""
+        if trace and "\n" not in trace:  # the kit's sentence on what was returned, for the author alone
+            said, trace, cure = trace, "", "Return what the annotation says, or annotate what is returned."
         words = f"{str(example.get('prompt', ''))[:80]!r} ended in an error: {said}"
-        yield found("example.failed", name, f"{words}\n{trace}" if trace else words)
+        yield found("example.failed", name, f"{words}\n{trace}" if trace else words, cure=cure)
         return
     structured, schema = result.get("structuredContent"), tool.get("outputSchema")
     if schema is None:

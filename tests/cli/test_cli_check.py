@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -184,6 +185,18 @@ def test_a_secret_that_is_listed_is_a_placeholder_wherever_check_runs_the_code(
     assert done.code == 0
     assert "It may be because of a placeholder: .env has no value for ZOO_API_KEY." in done.out
     assert "could not be loaded" not in done.out
+
+
+def test_an_example_that_returns_what_it_does_not_say_is_told_so(
+    platform: Callable[..., Any], write: Callable[..., Path]
+) -> None:
+    write(body="return [1]")
+    done = platform("check", "telling")
+    assert re.search(
+        r"tell: 'Tell' ended in an error: tell \(server\.py:\d+\) returned \[1\], but says it returns str\.\n"
+        r" +Return what the annotation says, or annotate what is returned\.\n",
+        done.out,
+    ), done.out
 
 
 def test_a_variable_that_is_listed_nowhere_is_told_where_it_could_be(

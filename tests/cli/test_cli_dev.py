@@ -209,6 +209,18 @@ def test_a_failing_tool_is_masked_on_the_wire_and_explained_in_the_terminal(
     assert 'File "server.py"' in log
 
 
+def test_what_a_tool_returns_and_does_not_say_is_masked_on_the_wire_and_one_line_of_the_terminal(
+    dev: Callable[..., Served], telling: Path
+) -> None:
+    server = telling / "server.py"
+    server.write_text(server.read_text().replace('raise ValueError("the secret reason")', 'return {"a": "the secret"}'))
+    served = dev("dev", "telling")
+    assert "secret" not in json.dumps(served.call("telling", "fail"))
+    log = served.wait_for("          fail (server.py:12) returned {'a': 'the secret'}, but says it returns str.")
+    assert "pydantic" not in log
+    assert "Traceback" not in log
+
+
 def test_releases_can_be_kept_in_s3_by_moto(dev: Callable[..., Served], example: Callable[[str], Path]) -> None:
     example("hello")
     served = dev("dev", "hello", "--s3", "moto")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self, cast
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_serializer, model_validator
 from tenantry import (
     Audio,
     Image,
     Plugin,
+    Profile,
     ResourceLink,
     Result,
 )
@@ -137,19 +139,45 @@ def test_a_result_says_which_part_is_for_whom():
     assert (called.structured, called.text, called.meta) == ({"kilos": 1.5}, "Light.", {"hidden": [1]})
 
 
+class Even(BaseModel):
+    number: int
+
+    @model_validator(mode="after")
+    def is_even(self) -> Self:
+        if self.number % 2:
+            raise ValueError("it is odd")
+        return self
+
+
+class Fragile(BaseModel):
+    number: int
+
+    @field_serializer("number")
+    def write(self, number: int) -> str:
+        raise KeyError("the author's own")
+
+
+class Hollow(BaseModel):
+    inside: Any
+
+
 @pytest.mark.parametrize(
-    ("returns", "value"),
+    ("returns", "value", "words"),
     [
-        (Animal, {"name": "no id"}),
-        (Animal, None),
-        (float, float("nan")),
-        (Result, Result({"a": 1})),
-        (str, 1),
-        (list[Image], [1]),
-        (Result[Animal], Result(content="only text")),
+        (list[int], "x", "'x', but says it returns list[int]."),
+        (list[int], [1, "x" * 500], "but says it returns list[int]: 1: Input should be a valid integer"),
+        (Animal, {"name": "no id"}, "{'name': 'no id'}, but says it returns Animal: id: Field required."),
+        (Animal, None, "None, but says it returns Animal."),
+        (Even, {"number": 1}, "but says it returns Even: Value error, it is odd."),
+        (float, float("nan"), "nan, which is not JSON: Out of range float values"),
+        (Hollow, Hollow(inside=object()), "which is not JSON: Unable to serialize unknown type"),
+        (Result, Result({"a": 1}), "Result({'a': 1}), which has structured data without a type: annotate it ->"),
+        (str, 1, "1, but says it returns str."),
+        (list[Image], [1], "[1], but says it returns list[tenantry.content.Image]."),
+        (Result[Animal], Result(content="only text"), "Result(None), but says it returns"),
     ],
 )
-def test_what_does_not_fit_its_return_type_is_the_authors_error_and_never_sent(returns, value):
+def test_what_does_not_fit_its_return_type_is_the_authors_error_and_never_sent(returns, value, words):
     plugin = Plugin()
 
     def give():
@@ -158,5 +186,40 @@ def test_what_does_not_fit_its_return_type_is_the_authors_error_and_never_sent(r
 
     give.__annotations__["return"] = returns
     plugin.tool(**READS)(give)
-    with pytest.raises(Crashed):
+    with pytest.raises(Crashed) as crashed:
         Client(plugin).call("give")
+    told = str(crashed.value)
+    assert re.match(r"give \(\S*test_kit_results\.py:\d+\) returned ", told)
+    assert words in told
+    assert len(told) < 400
+    assert "Traceback" not in told
+
+
+def test_what_an_authors_own_serializer_raises_keeps_its_frames():
+    plugin = Plugin()
+
+    @plugin.tool(**READS)
+    def give() -> Fragile:
+        """Gives."""
+        return Fragile(number=1)
+
+    with pytest.raises(Crashed, match="in write"):
+        Client(plugin).call("give")
+
+
+def test_what_is_promised_by_a_raw_schema_or_a_profile_and_not_returned_is_said():
+    plugin = Plugin()
+
+    @plugin.tool(**READS, output_schema={"type": "object"})
+    def give() -> dict[str, Any] | None:
+        """Gives."""
+        return None
+
+    @plugin.profile
+    def whoami() -> Profile:
+        return cast(Profile, "ada")
+
+    with pytest.raises(Crashed, match=r"returned None, but output_schema= promises structured data\."):
+        Client(plugin).call("give")
+    with pytest.raises(Crashed, match=r"returned 'ada', but says it returns Profile\."):
+        Client(plugin, user={"sub": "ada"}).call("whoami")

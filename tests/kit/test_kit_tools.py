@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 from pydantic import BaseModel, Field
@@ -159,13 +159,15 @@ def test_the_text_of_a_tool_error_reaches_the_model_and_any_other_is_masked():
             raise ToolError("No such animal.", content=["Try the list."], meta={"near": ["ape"]})
         if kind == "exit":
             sys.exit(3)
+        if kind == "return":
+            return cast(str, {"key": "sk-123"})
         raise RuntimeError("key=sk-123 in /var/task")
 
     called = Client(plugin).call("fail", kind="tool")
     assert called.is_error
     assert called.text == "No such animal.\nTry the list."
     assert called.meta == {"near": ["ape"]}
-    for kind in ("other", "exit"):
+    for kind in ("other", "exit", "return"):
         call = {"method": "tools/call", "params": {"name": "fail", "arguments": {"kind": kind}}}
         reply = plugin.__tenantry_call__(call, _Bare())
         error = reply["error"]

@@ -35,6 +35,12 @@ EXAMPLE = '[[examples]]\nprompt = "x"\ntool = "animals"\n'
         ),
         ({"result": {"isError": True, "content": [{"type": "image"}]}}, OUT, "example.failed", "no text"),
         ({"error": {"message": "boom"}}, OUT, "example.failed", "boom"),
+        (
+            {"error": {"message": "no", "traceback": "f (a.py:5) returned 'x'."}},
+            OUT,
+            "example.failed",
+            "error: f (a.py:5)",
+        ),
         ({"protocol_error": {"code": -32602}}, OUT, "example.failed", "-32602"),
         ({"input_required": {}}, OUT, "example.failed", "asks the user"),
         ({}, OUT, "example.failed", "no result"),
