@@ -147,7 +147,7 @@ class Context:
         return logger
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Say how far it is. Sent when the client asked for it, and only while `done` grows."""
+        """Say how far it is. Sent with the result, when the client asked for it, and only while `done` grows."""
         token = self._meta.get("progressToken")
         if token is None or done <= self._progress:
             return
