@@ -147,18 +147,20 @@ def _bound(turn: Turn) -> str:
 async def _resume(desk: Desk, turn: Turn, work: Work) -> Work:
     """The work with what the client answered, on the release where it began. Raises: Refusal."""
     params = turn.message.params
-    if turn.message.era == HANDSHAKE or (turn.edition.guest and STATELESS in turn.edition.manifest.answers):
+    if turn.message.era == HANDSHAKE:
         return work
     given, sealed = params.get("inputResponses", {}), params.get("requestState")
+    state = desk.seal.open("requestState", _bound(turn), sealed) if isinstance(sealed, str) else None
+    if state is None and turn.edition.guest and STATELESS in turn.edition.manifest.answers:
+        return work  # what it asked by its own results is its own to read
     if not isinstance(given, dict) or not all(isinstance(value, dict) for value in given.values()):
         raise Refusal(INVALID_PARAMS, "inputResponses must be an object of objects.")
     bare = {key: value for key, value in work.params.items() if key not in ("inputResponses", "requestState")}
     work = work._replace(params=bare)
-    if turn.edition.guest:  # of the other era: it asks by requests, and gets a client's response to each
+    if turn.edition.guest:  # it asked by a request, and gets a client's response to each
         given = {key: {"result": value} for key, value in given.items()}
     if sealed is None:
         return work._replace(answers=given)
-    state = desk.seal.open("requestState", _bound(turn), sealed) if isinstance(sealed, str) else None
     if state is None or state["request"] != _digest(work):
         raise Refusal(INVALID_PARAMS, "requestState is not one of this request, or has expired.")
     edition = work.edition

@@ -94,8 +94,10 @@ class Speaker:
         client: Params,
         capabilities: Params,
         repeated: Mapping[str, str] = NOTHING,
+        answers: Mapping[str, Any] = NOTHING,
     ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it.
+        """One request of ours: `{"result"}` or `{"error"}`, and the notifications that came before it; what else it may
+        be, and `answers`, as `converse` has it.
 
         `repeated`: arguments that the client repeated in headers (Mcp-Param-*), as 2026-07-28 has it.
         """
@@ -112,8 +114,9 @@ class Speaker:
         if method in NAMED:
             headers.append(("mcp-name", encoded(str(params.get(NAMED[method], "")))))
         if (direct := self._direct_for(method, revision)) is not None:
-            speaks = Client({}, capabilities, client)
-            return direct.ask(method, params, revision, speaks, [*PLAIN, *headers], self._left())
+            speaks = Client(answers, capabilities, client)
+            answer, notifications = direct.ask(method, params, revision, speaks, [*PLAIN, *headers], self._left())
+            return _stopped(speaks) or answer, notifications
         return self._rpc(method, params, headers)
 
     def converse(

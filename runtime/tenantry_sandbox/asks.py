@@ -1,4 +1,4 @@
-"""What a hosted server asks its client in the middle of a call, where its revision asks by requests of its own.
+"""What a hosted server asks its client in the middle of a call by requests of its own.
 
 Alone, a server keeps the call open until the client has answered. Here nothing waits: a question without an answer ends
 the call, which is cancelled as a client would cancel it, and the reply says what to ask. Once the client has answered

@@ -5,6 +5,9 @@ What that transport does around it has been done by then: hosts, headers and env
 costs less than half of a request over HTTP (tests/bench/guest.py). Only an app that is the SDK's own, with neither
 sign-in nor middleware around it and without settings that change what a tool can do, is passed by, and only in a
 version of the SDK that this is tested with; every other server is asked over HTTP.
+
+One thing is better than alone. At 2026-07-28 the SDK's transport has no way back to the client, and `ctx.elicit` and its
+like fail; here a question is answered as at the revisions before, and what has no answer yet becomes the call's result.
 """
 
 import asyncio
@@ -88,7 +91,7 @@ class Direct:
     ) -> Answered:
         """One request: `{"result"}` or `{"error"}`, and the notifications that came before it. `{}` where the client
         has to be asked first: it knows what. Raises: TooSlow, and whatever the server can't put into an answer."""
-        channel = _Channel(self._sdk, client, revision not in self._modern, params)
+        channel = _Channel(self._sdk, client, params)
         serving = self._serve(method, params, revision, channel, headers)
         try:
             answer = self._app.run(_stopping(serving, channel) if channel.stops else serving, seconds)
@@ -116,8 +119,8 @@ class Direct:
 
         request = sdk.Request({**self._app.scope("POST", self._path, headers), **self._beside}, receive)
         channel.came_with(request)
-        beside = {"outbound": channel} if channel.can_send_request else {}
-        connection = sdk.Connection.from_envelope(revision, client.info, client.capabilities, **beside)
+        outbound = _Unheard(channel) if revision in self._modern else channel
+        connection = sdk.Connection.from_envelope(revision, client.info, client.capabilities, outbound=outbound)
         try:
             result = await sdk.serve_one(
                 self._server, channel, method, params, connection=connection, lifespan_state=self._state
@@ -143,14 +146,14 @@ class _Channel:
     none, since a client with a session listens to that, too. `exit`: what a tool raised to end the process, which ends
     its call alone."""
 
-    def __init__(self, sdk: Any, client: Client, may_ask: bool, params: Mapping[str, Any]) -> None:
+    def __init__(self, sdk: Any, client: Client, params: Mapping[str, Any]) -> None:
         self.client = client
-        self.stops = may_ask and client.can_be_asked
+        self.stops = client.can_be_asked
         self.exit: BaseException | None = None
         self.stopped = asyncio.Event()
         self.notifications: list[dict[str, Any]] = []
         self.request_id = CALL_ID
-        self.can_send_request = may_ask
+        self.can_send_request = True
         self.cancel_requested = sdk.Event()
         self.message_metadata: Any = None
         self.transport: Any = None
@@ -198,6 +201,16 @@ class _Channel:
             said = {"total": total, "message": message}
             told = {key: value for key, value in said.items() if value is not None}
             await self.notify("notifications/progress", {"progressToken": self._token, "progress": progress, **told})
+
+
+class _Unheard:
+    """What belongs to no request at 2026-07-28: questions like all others, and notifications that no client hears."""
+
+    def __init__(self, channel: _Channel) -> None:
+        self.send_raw_request = channel.send_raw_request
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
+        """Drop it, as the SDK does where no stream is open."""
 
 
 async def _stopping(serving: Coroutine[Any, Any, dict[str, Any]], channel: _Channel) -> dict[str, Any]:

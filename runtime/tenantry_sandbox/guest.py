@@ -39,11 +39,12 @@ class Guest:
         client = call.get("client") or {}
         revision = call.get("revision") or STATELESS
         who = client.get("info") or CLIENT, client.get("capabilities") or {}
+        answers = call.get("answers") or {}
         if revision < STATELESS:
-            answers = call.get("answers") or {}
             answer, notifications = speaker.converse(call["method"], params, revision, *who, answers)
         else:
-            answer, notifications = speaker.ask(call["method"], params, revision, *who, call.get("headers") or {})
+            repeated = call.get("headers") or {}
+            answer, notifications = speaker.ask(call["method"], params, revision, *who, repeated, answers)
         for notification in notifications:
             session.notify(notification["method"], notification["params"])
         if "error" in answer:

@@ -40,7 +40,7 @@ era "2025" (initialize, asked as 2025-11-25) always, "2026" (server/discover) wh
 whole (all pages joined), and "resources/read" holds {uri: {"result"} | {"error"}} of every ui:// and HTML resource.
 It is called like a kit plugin (Call.method an MCP method; replies are `result` or `protocol_error`) in the era of
 Call.revision, or with method "http", whose `result` is {"status", "headers": [[name, value]], "body"}. Its requests to
-the client, at a revision before 2026-07-28, are an `input_required`, and each of its answers is the client's whole
+the client are an `input_required`, and each of its answers is the client's whole
 response: {key: {"result"} | {"error"}}.
 """
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from gateway.house import House, ask, replying, say
 from gateway.test_asking import ALL, CAPABILITIES, YES, Polling, asking, greet, heard, record
-from gateway.test_guests import OLD, guest
+from gateway.test_guests import NEW, OLD, guest
 from tenantry_registry.objects import ANY
 from tenantry_registry.runners import Call, Release
 
@@ -138,6 +138,24 @@ async def test_a_newer_client_is_asked_by_the_result(hosted: House, http: httpx.
     assert heard(third)["answers"] == {"a": {"result": YES}, "b": {"result": YES}}
     assert hosted.runner.calls[-1].revision == "2025-11-25"
     assert hosted.runner.calls[-1].params.keys().isdisjoint({"requestState", "inputResponses"})
+
+
+async def test_a_guest_of_both_eras_is_answered_by_the_result_and_reads_its_own_state_itself(house: House) -> None:
+    await house.publish(guest(answers={"2025": OLD, "2026": NEW}))
+    house.runner.answer = asking("a", "b")
+    async with house.http() as http:
+        first = (await call(http)).json()["result"]
+        assert (first["resultType"], [*first["inputRequests"]]) == ("input_required", ["a"])
+        second = (await call(http, inputResponses={"a": YES}, requestState=first["requestState"])).json()["result"]
+        third = (await call(http, inputResponses={"b": YES}, requestState=second["requestState"])).json()["result"]
+        assert heard(third)["answers"] == {"a": {"result": YES}, "b": {"result": YES}}
+        assert house.runner.calls[-1].params.keys().isdisjoint({"requestState", "inputResponses"})
+        changed = await call(http, requestState=first["requestState"], inputResponses={"a": YES}, arguments={"x": 2})
+        assert changed.json()["error"]["code"] == -32602
+        own = {"requestState": "the guest's own", "inputResponses": {"c": {"roots": []}}}
+        await call(http, **own)
+        passed = house.runner.calls[-1]
+        assert ({key: passed.params[key] for key in own}, passed.answers) == (own, {})
 
 
 async def test_a_newer_clients_state_is_not_to_be_touched(hosted: House, http: httpx.AsyncClient) -> None:

@@ -124,6 +124,26 @@ async def test_who_can_not_be_asked_is_not(both: Urls) -> None:
             assert (await client.call_tool("decide")).content[0].text == "decided alone"
 
 
+@pytest.mark.parametrize("both", ["asks2"], indirect=True)
+async def test_a_newer_client_is_asked_where_the_server_alone_would_refuse(both: Urls) -> None:
+    """At 2026-07-28 the SDK has no way back to the client over HTTP: hosted, its question is the call's result."""
+    refused = await Person(*SAID["accepts"]).calls(both[0], "book", "auto", room="7")
+    assert "back-channel" in str(refused)
+    for answers in SAID.values():
+        if isinstance(answers[-1], types.ErrorData):
+            continue  # a client of that revision answers by results alone
+        people = Person(*answers), Person(*answers)
+        alone, hosted = [
+            await person.calls(url, "book", mode, room="7")
+            for person, url, mode in zip(people, both, ("legacy", "auto"), strict=True)
+        ]
+        assert hosted["content"] == alone["content"]
+        asked = [[seen for seen in person.seen if isinstance(seen, dict)] for person in people]
+        assert asked[1] == asked[0]
+    greeted = await Person().calls(both[1], "greet", "auto")
+    assert greeted["content"][0]["text"] == "small: Moin!"
+
+
 @pytest.mark.parametrize("both", ["asks1"], indirect=True)
 async def test_a_newer_client_is_asked_by_an_older_server(both: Urls) -> None:
     people = Person(*SAID["accepts"]), Person(*SAID["accepts"])
