@@ -7,7 +7,7 @@ thing added is the page, and only for `dev`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tenantry_registry.manifest import Manifest
 from tenantry_registry.names import Name
 from tenantry_registry.objects import Objects
 from tenantry_registry.process_runner import top_level
-from tenantry_registry.registry import Registry
+from tenantry_registry.registry import Registry, state_folder
 from tenantry_registry.runners import Runner
 
 from tenantry_cli import environment
@@ -160,7 +160,7 @@ class Machine:
         from tenantry_cli.host.server import create_host, takes
 
         sign_ins = self.cache / "sign-ins.json"
-        host = create_host(self.listed, checks=self.checks, events=self.news, sign_ins=sign_ins)
+        host = create_host(self.listed, checks=self.checks, events=self.news, kept=self.kept, sign_ins=sign_ins)
 
         async def both(scope: Any, receive: Any, send: Any) -> None:
             await (host if takes(scope) else gateway)(scope, receive, send)
@@ -182,6 +182,26 @@ class Machine:
     def checks(self, tenant: str, plugin: str) -> list[dict[str, Any]]:
         """The findings of a plugin's latest publish, as the page shows them."""
         return list(for_page(self.findings.get(Name(tenant, plugin), [])))
+
+    async def kept(
+        self, tenant: str, plugin: str, tool: str, user: Mapping[str, Any] | None
+    ) -> dict[str, dict[str, Any]] | None:
+        """What a tool finds in ctx.shared and ctx.state now: for the test that the page writes of a call.
+
+        `user` are the claims of whoever calls, `iss` and `sub`. None for a plugin that is not served. Raises:
+        StorageDown.
+        """
+        from tenantry_gateway import documents
+
+        served = self.served.get(Name(tenant, plugin))
+        if served is None:
+            return None
+        if tool in served.manifest.plain:
+            return {"shared": {}, "state": {}}
+        folder = state_folder(served.name)
+        shared = await documents.load(self.objects, documents.shared_key(folder))
+        own = (await documents.load(self.objects, documents.state_key(folder, user))).values if user else {}
+        return {"shared": shared.values, "state": own}
 
     async def news(self) -> AsyncIterator[dict[str, Any]]:
         """What is told from now on: see `host.server.create_host`."""

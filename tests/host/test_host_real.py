@@ -184,7 +184,8 @@ def test_calls_are_copied_as_tests_that_pass_without_any_server(author: Person, 
     source = copied(card, "remember")
     assert 'assert called.text == "Remembered Ada."' in source
     source = copied(author.run("recall"), "recall")
-    assert 'client.call("remember", name="Ada", place="Delft")' in source
+    assert 'shared={"Ada": "Delft"}' in source
+    assert '"notes": [{"name": "Ada", "place": "Delft"}]' in source
     assert "ANY" in source  # a time and a random id were in it
     assert '"openai/locale": "nl-NL"' in source
     assert '"openai/subject": "v1/u_' in source  # the result shows it
@@ -197,6 +198,9 @@ def test_calls_are_copied_as_tests_that_pass_without_any_server(author: Person, 
     copied(author.run("recall", {"kind": 7}), "wrong_arguments")
     source = copied(author.run("crash"), "crash")
     assert "with pytest.raises(Crashed):" in source
+    page.get_by_role("button", name="New conversation").click()
+    source = copied(author.run("recall"), "another_conversation")  # the documents live longer than what was said
+    assert 'shared={"Ada": "Delft"}' in source
     command = [
         sys.executable,
         "-m",
@@ -212,7 +216,7 @@ def test_calls_are_copied_as_tests_that_pass_without_any_server(author: Person, 
     ]
     done = subprocess.run(command, cwd=tests, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    assert "8 passed" in done.stdout
+    assert "9 passed" in done.stdout
 
 
 def test_a_large_widget_is_painted_soon_after_the_call(author: Person, dev: Served) -> None:

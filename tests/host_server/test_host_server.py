@@ -10,10 +10,17 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 from starlette.applications import Starlette
+from tenantry_cli.address import Address
 from tenantry_cli.host import create_host, takes
 from tenantry_cli.host.policy import content_security_policy, permissions_policy, sources
 from tenantry_cli.host.screenshots import capture
+from tenantry_cli.machine import Machine, Served
+from tenantry_gateway import documents
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.manifest import Manifest
+from tenantry_registry.names import Name
+from tenantry_registry.objects_file import FileObjects
+from tenantry_registry.registry import state_folder
 
 PAGE = "http://localhost:8787"
 WIDGET = "http://zoo-acme.widgets.localhost:8787"
@@ -98,6 +105,34 @@ async def test_findings_are_handed_on() -> None:
         assert (await http.get("/_host/checks?tenant=acme&plugin=zoo")).json() == [{"rule": "acme/zoo"}]
     async with client() as http:
         assert (await http.get("/_host/checks?tenant=acme&plugin=zoo")).json() == []
+
+
+async def test_what_a_tool_finds_in_its_documents_is_told_to_the_page_alone(tmp_path: Path) -> None:
+    zoo, ann = Name("acme", "zoo"), {"iss": "https://id.example", "sub": "ann"}
+    objects = FileObjects(tmp_path, origin=PAGE)
+    runner: Any = None  # nothing runs
+    machine = Machine(objects, runner, Address(8787), tmp_path)
+    manifest = Manifest("acme", "zoo", "0" * 64, 0.0, "s:p", {"name": "zoo"}, plain=("blind",))
+    machine.served[zoo] = Served(zoo, manifest, machine.address)
+    empty = await documents.load(objects, documents.shared_key(state_folder(zoo)))
+    await documents.save(objects, empty, {"set": {"hay": 3}})
+    own = await documents.load(objects, documents.state_key(state_folder(zoo), ann))
+    await documents.save(objects, own, {"set": {"fed": True}})
+    async with client(host(kept=machine.kept)) as http:
+
+        async def kept(tool: str, user: dict[str, str] | None, plugin: str = "zoo") -> Any:
+            asked = {"tenant": "acme", "plugin": plugin, "tool": tool, "user": user}
+            return (await http.post("/_host/kept", json=asked)).json()
+
+        assert await kept("feed", ann) == {"shared": {"hay": 3}, "state": {"fed": True}}
+        assert await kept("feed", {**ann, "sub": "bob"}) == {"shared": {"hay": 3}, "state": {}}
+        assert await kept("feed", None) == {"shared": {"hay": 3}, "state": {}}
+        assert await kept("blind", ann) == {"shared": {}, "state": {}}
+        assert await kept("feed", ann, "other") is None
+        foreign = await http.post("/_host/kept", json={}, headers={"Origin": "http://zoo-acme.widgets.localhost:8787"})
+        assert foreign.status_code == 403
+    async with client() as http:
+        assert (await http.post("/_host/kept", json={"tenant": "", "plugin": "", "tool": ""})).json() is None
 
 
 @pytest.mark.row("R03")

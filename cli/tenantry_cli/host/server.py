@@ -30,7 +30,7 @@ development (authorization), a picture of a widget (screenshots).
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,7 @@ FILE_SECONDS = 300.0  # a download URL's life: long enough to look at, short eno
 Plugins = Callable[[], Sequence[Mapping[str, Any]]]
 Checks = Callable[[str, str], Sequence[Mapping[str, Any]]]
 Events = Callable[[], AsyncIterator[Mapping[str, Any]]]
+Kept = Callable[[str, str, str, Mapping[str, Any] | None], Awaitable[Mapping[str, Any] | None]]
 
 
 def takes(scope: Scope) -> bool:
@@ -79,6 +80,7 @@ def create_host(
     *,
     checks: Checks | None = None,
     events: Events | None = None,
+    kept: Kept | None = None,
     url: str | None = None,
     dist: Path = DIST,
     sign_ins: Path | None = None,
@@ -94,7 +96,9 @@ def create_host(
     findings of `platform check`: {"severity", "rule", "message", "hint", "tool"?, "where"?, "frames"?}. `events()`
     starts one stream of {"event", "tenant", "plugin", ...}: "release" (also where "event" is left out) with the
     "release" that has become current, "refused" for a save that did not publish, "output" with the "tool", the
-    "error_id", what it "printed" and its "traceback" (lines) of a call. `url`: an MCP
+    "error_id", what it "printed" and its "traceback" (lines) of a call.
+    `kept(tenant, plugin, tool, user)` gives what the tool finds in its documents now, {"shared", "state"}, for a user
+    with these claims or nobody; None where that can't be known. `url`: an MCP
     endpoint elsewhere, shown instead of `plugins()` (`platform dev --url`). `sign_ins` is the file where the
     authorization server remembers who signed in. `file_seconds` is how long a download URL lives by `clock`.
     """
@@ -110,6 +114,11 @@ def create_host(
     def findings(request: Request) -> Response:
         tenant, plugin = request.query_params.get("tenant", ""), request.query_params.get("plugin", "")
         return JSONResponse([dict(f) for f in checks(tenant, plugin)] if checks and tenant and plugin else [])
+
+    async def documents_now(request: Request) -> Response:
+        asked = await request.json()
+        found = await kept(asked["tenant"], asked["plugin"], asked["tool"], asked.get("user")) if kept else None
+        return JSONResponse(found)
 
     async def news(request: Request) -> Response:
         return stream(request, events)
@@ -160,6 +169,7 @@ def create_host(
                 Route("/state", state),
                 Route("/checks", findings),
                 Route("/events", news),
+                Route("/kept", documents_now, methods=["POST"]),
                 Route("/callback", pages.callback),
                 Route(DOCUMENT.removeprefix("/_host"), document),
                 Mount("/page", routes=[Route("/{path:path}", pages.asset)]),

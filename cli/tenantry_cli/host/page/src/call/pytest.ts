@@ -40,9 +40,19 @@ async function inProcess(told: Told): Promise<string> {
   const { connection, turn } = told;
   const result = turn.result ?? {};
   const imports = new Set(["Client", "load"]);
-  const client: Dict = { user: await user(connection), secrets: secrets(connection), meta: meta(told), answers: answers(turn, imports) };
+  const client: Dict = {
+    user: await user(connection),
+    secrets: secrets(connection),
+    meta: meta(told),
+    answers: answers(turn, imports),
+    state: filled(turn.before?.state),
+    shared: filled(turn.before?.shared),
+  };
   const body = [`client = ${pythonCall("Client", trimmed(client), 4, ["plugin"])}`];
-  for (const earlier of writesBefore(told)) body.push(`${await call(earlier, connection)}  # said before`);
+  if (!turn.before) {
+    for (const earlier of writesBefore(told)) body.push(`${await call(earlier, connection)}  # said before`);
+    body.push("# What ctx.state and ctx.shared held is not known here: give it to Client where the tool reads it.");
+  }
   const made = await call(turn, connection);
   const text = said(result);
   if (result.isError && MASKED.test(text)) {
@@ -52,7 +62,7 @@ async function inProcess(told: Told): Promise<string> {
     body.push(`called = ${made}`, `assert ${result.isError ? "" : "not "}called.is_error`);
     const { structuredContent: structured } = result;
     if (structured !== undefined && !result.isError)
-      body.push(`assert called.structured == ${python(expected(structured, turn.args, sisters(told)), 4, 28)}`);
+      body.push(`assert called.structured == ${python(expected(structured, turn.args, sisters(told), turn.before), 4, 28)}`);
     else if (text && !BY_THE_GATEWAY.test(text)) body.push(expectText(text));
   }
   const code = body.map((line) => `    ${line}`).join("\n");
@@ -137,10 +147,15 @@ function writesBefore({ turn, turns }: Told): CallTurn[] {
   return before.filter((t): t is CallTurn => t.kind === "call" && t.phase === "done" && !t.result?.isError && t.tool.annotations?.readOnlyHint !== true);
 }
 
-/** What the same call answered at other times. */
+/** A document that has something in it. */
+function filled(document: Dict | undefined): Dict | undefined {
+  return document && Object.keys(document).length ? document : undefined;
+}
+
+/** What the same call answered at other times, with the same in its documents. */
 function sisters({ turn, turns }: Told): unknown[] {
   return turns
-    .filter((t): t is CallTurn => t.kind === "call" && t.id !== turn.id && t.tool.name === turn.tool.name && same(t.args, turn.args) && !!t.result && !t.result.isError)
+    .filter((t): t is CallTurn => t.kind === "call" && t.id !== turn.id && t.tool.name === turn.tool.name && same(t.args, turn.args) && same(t.before, turn.before) && !!t.result && !t.result.isError)
     .map((t) => t.result?.structuredContent);
 }
 

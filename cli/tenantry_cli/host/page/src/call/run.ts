@@ -5,6 +5,7 @@ import { fileParams, needsApproval, title } from "../mcp/tools";
 import { add, ask, call, change, trusted, type CallTurn } from "../state/conversation";
 import { exchanges, toolLine } from "../state/log";
 import { submit } from "../widget/timings";
+import { documentsNow } from "./before";
 import { remember, withDownloads } from "./files";
 
 /** Call a tool as the model would: the card, the approval, the call, the result. */
@@ -29,8 +30,9 @@ export async function again(connection: Connection, id: string): Promise<void> {
 async function perform(connection: Connection, id: string): Promise<void> {
   const turn = call(id);
   if (!turn) return;
+  change(id, { phase: "running", answers: undefined, before: undefined, result: undefined, error: undefined, mismatch: undefined, progress: undefined });
+  change(id, { before: await documentsNow(connection, turn.tool.name) });
   const began = performance.now();
-  change(id, { phase: "running", answers: undefined, result: undefined, error: undefined, mismatch: undefined, progress: undefined });
   try {
     const result = await connection.callTool(turn.tool.name, turn.args, {}, (progress) => {
       change(id, { progress: progress as CallTurn["progress"] });

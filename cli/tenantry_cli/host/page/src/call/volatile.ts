@@ -8,29 +8,31 @@ const FILE_KEYS = new Set(["download_url", "downloadUrl", "file_id", "fileId"]);
 
 /**
  * A result as a test can expect it again: links to files, random ids, the time of the call, and whatever differed in
- * another result of the same call become ANY; what was among the arguments stays.
+ * another result of the same call become ANY. What was among the arguments stays, and a time or id that was in the
+ * documents before.
  */
-export function expected(result: unknown, args: unknown, others: unknown[]): unknown {
-  const given = new Set<unknown>();
+export function expected(result: unknown, args: unknown, others: unknown[], documents?: unknown): unknown {
+  const [given, kept] = [new Set<unknown>(), new Set<unknown>()];
   collect(args, given);
-  return settle(result, others, given);
+  collect(documents, kept);
+  return settle(result, others, given, kept);
 }
 
-function settle(value: unknown, others: unknown[], given: Set<unknown>): unknown {
+function settle(value: unknown, others: unknown[], given: Set<unknown>, kept: Set<unknown>): unknown {
   if (Array.isArray(value)) {
     if (others.some((other) => !Array.isArray(other) || other.length !== value.length)) return ANY;
-    return value.map((item, i) => settle(item, others.map((other) => (other as unknown[])[i]), given));
+    return value.map((item, i) => settle(item, others.map((other) => (other as unknown[])[i]), given, kept));
   }
   if (isDict(value)) {
     if (others.some((other) => !isDict(other) || Object.keys(other).join() !== Object.keys(value).join())) return ANY;
     const entries = Object.entries(value).map(([key, item]) => [
       key,
-      FILE_KEYS.has(key) ? ANY : settle(item, others.map((other) => (other as Record<string, unknown>)[key]), given),
+      FILE_KEYS.has(key) ? ANY : settle(item, others.map((other) => (other as Record<string, unknown>)[key]), given, kept),
     ]);
     return Object.fromEntries(entries);
   }
   if (given.has(value)) return value;
-  if (others.some((other) => other !== value) || varies(value)) return ANY;
+  if (others.some((other) => other !== value) || (varies(value) && !kept.has(value))) return ANY;
   return value;
 }
 

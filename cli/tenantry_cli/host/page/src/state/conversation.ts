@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import type { Documents } from "../call/before";
 import { newId, type Dict } from "../json";
 import { read, write } from "./stored";
 
@@ -20,6 +21,8 @@ export interface CallTurn {
   modelContext?: Dict;
   /** What the person answered while the call ran: a form, true for a visit, the model's words, folders; null declined, false closed. */
   answers?: unknown[];
+  /** What its documents held before the call, where that is known. */
+  before?: Documents;
   progress?: { progress: number; total?: number; message?: string };
   closed?: boolean;
   exchange?: number;
