@@ -126,7 +126,7 @@ def aimed_at(origin: str) -> str:
 def show_needs(terminal: Terminal, name: Name, secrets: Iterable[str], to: str = "") -> None:
     """What to set before the plugin is of use: tools that read one of these fail until then."""
     for secret in secrets:
-        terminal.line(f"  needs {secret}: platform secrets set {name} {secret}{to}")
+        terminal.step("needs", f"{secret}: platform secrets set {name} {secret}{to}")
 
 
 def show_packages(terminal: Terminal, packed: Packed) -> None:

@@ -41,7 +41,8 @@ STATUS = {
     "upload.missing": 409,
 }
 LAST_WORD = {"unknown": 404}
-# Fields whose form has a name of its own: what is wrong is said as the domain says it, not as a pattern.
+# Fields whose form has a name of its own: what is wrong is said as the domain says it, not as a pattern. A hint may
+# name the tenant and the plugin of the path.
 WORDED = {
     "slug": ("name.tenant", "a tenant name", "Use 2 to 20 of a-z and 0-9."),
     "tenant": ("name.tenant", "a tenant name", "Use 2 to 20 of a-z and 0-9."),
@@ -52,8 +53,8 @@ WORDED = {
     ),
     "secret": ("secret.name", "a secret's name", "Use A-Z, 0-9 and underscores, like ZOO_KEY."),
     "scopes": ("token.scope", "a scope", f"Scopes: {', '.join(SCOPES)}."),
-    "token_id": ("token.unknown", "a token's id", "See: platform tokens list"),
-    "file_id": ("file.unknown", "a file's id", "See: platform files list"),
+    "token_id": ("token.unknown", "a token's id", "See: platform tokens list {tenant}"),
+    "file_id": ("file.unknown", "a file's id", "See: platform files list {tenant}/{plugin}"),
     "digest": ("registry.no-release", "a release", "Give at least 12 digits of its digest."),
     "job_id": ("publish.unknown", "a publish", "Start one."),
 }
@@ -113,7 +114,8 @@ def install(app: FastAPI) -> None:
         names = [part for part in first["loc"] if isinstance(part, str)]
         if names[-1] in WORDED and first["type"] in ("string_pattern_mismatch", "literal_error"):
             code, what, hint = WORDED[names[-1]]
-            return response(code, f"{str(first['input'])[:80]!r} is not {what}.", hint)
+            path = {"tenant": "", "plugin": "", **request.path_params}
+            return response(code, f"{str(first['input'])[:80]!r} is not {what}.", hint.format_map(path).rstrip())
         where = ".".join(str(part) for part in first["loc"][1:]) or "The body"
         return response("request.invalid", f"{where}: {first['msg']}.", "See the API's description: /v1/openapi.json")
 

@@ -72,15 +72,17 @@ class Examined:
 
 
 class RulesBroken(PlatformError):
-    """`publish.rules`: the release was refused; `report` says everything that is wrong."""
+    """`publish.rules`: the release was refused; `report` says everything that is wrong, `serving` whether another
+    release is current."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, *, serving: bool) -> None:
         count = len(report.errors)
         first = report.errors[0]
         super().__init__(
             "publish.rules",
             f"{count} {'rule is' if count == 1 else 'rules are'} broken, first {first.code}: {first.message}",
-            "`platform check` shows all of them with their cures. The current release goes on serving.",
+            "`platform check` shows all of them with their cures."
+            + (" The current release goes on serving." if serving else ""),
         )
         self.report = report
 
@@ -170,7 +172,7 @@ async def publish(
         now=now,
     )
     if examined.report.errors:
-        raise RulesBroken(examined.report)
+        raise RulesBroken(examined.report, serving=pointer is not None and pointer.current is not None)
     comparison = await _compared(registry, name, pointer, examined.compiled.manifest)
     if comparison is not None:
         progress(Step("compared", comparison.words))

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any, Literal
 
 from tenantry_registry import names, plans
@@ -155,9 +156,7 @@ class Tenants:
         """
         tenant = await self.show(slug)
         if tenant.state != "deleted" or tenant.delete_at is None or tenant.delete_at > self._now():
-            raise PlatformError(
-                "tenant.not-due", f"{slug} is not due for erasure.", "Delete it and wait for its grace period to pass."
-            )
+            raise _not_due(tenant)
         await self._audit.bury(slug)
         removed = 0
         for room in ROOMS:
@@ -203,3 +202,11 @@ def _unknown(slug: str) -> PlatformError:
 
 def _taken(slug: str) -> PlatformError:
     return PlatformError("tenant.taken", f"The name {slug} is taken.", "Names are never given twice: choose another.")
+
+
+def _not_due(tenant: Tenant) -> PlatformError:
+    hint = f"Delete it first: platform tenants delete {tenant.slug}"
+    if tenant.delete_at is not None:
+        due = datetime.fromtimestamp(tenant.delete_at, UTC)
+        hint = f"Its grace period ends on {due:%Y-%m-%d at %H:%M} UTC."
+    return PlatformError("tenant.not-due", f"{tenant.slug} is not due for erasure.", hint)

@@ -131,7 +131,9 @@ class Tokens:
                 await self._objects.delete(listed.key)
                 if stored is not None:
                     return _token(stored)
-        raise PlatformError("token.unknown", f"There is no token {token_id[:20]}.", "See: platform tokens list")
+        raise PlatformError(
+            "token.unknown", f"There is no token {token_id[:20]}.", f"See: platform tokens list {tenant or ''}".rstrip()
+        )
 
     async def principal(self, text: str, *, tenant: str | None = None) -> Principal:
         """Who `text` proves to be: a token of ours, or a CI provider's identity that `tenant` trusts.

@@ -388,6 +388,17 @@ class TestTheBorder:
         assert refused["code"] == code
         assert refused["message"].endswith(".")
 
+    @pytest.mark.parametrize(
+        ("path", "hint"),
+        [
+            ("/v1/tenants/acme/tokens/nope", "See: platform tokens list acme"),
+            ("/v1/tokens/nope", "See: platform tokens list"),
+            ("/v1/plugins/acme/zoo/files/nope", "See: platform files list acme/zoo"),
+        ],
+    )
+    async def test_a_hint_says_whose_things_to_look_at(self, house: Any, path: str, hint: str) -> None:
+        assert (await house.call("DELETE", path, status=404))["hint"] == hint
+
     async def test_every_change_is_in_the_audit(self, house: Any) -> None:
         from tenantry_registry.audit import Audit
 

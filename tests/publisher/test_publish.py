@@ -136,6 +136,13 @@ async def test_broken_rules_refuse_the_release_and_the_old_one_goes_on(
     pointer = await Registry(workshop.objects).current(make.name)
     assert pointer is not None
     assert pointer.current == first.digest
+    assert refused.value.hint.endswith("The current release goes on serving.")
+
+
+async def test_a_first_release_that_is_refused_names_no_other(workshop: Any, zoo: dict[str, Any]) -> None:
+    with pytest.raises(RulesBroken) as refused:
+        await workshop.publish(zoo, {**FILES, "widgets/animals/index.html": "<img src=gone.png>"})
+    assert refused.value.hint == "`platform check` shows all of them with their cures."
 
 
 async def test_warnings_go_with_the_release(workshop: Any, zoo: dict[str, Any]) -> None:

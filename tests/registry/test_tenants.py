@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,8 @@ class TestTenants:
         with pytest.raises(PlatformError) as refused:
             await house.erase("acme")
         assert code(refused) == "tenant.not-due"
+        due = datetime.fromtimestamp(clock.now + DAY, UTC)
+        assert refused.value.hint == f"Its grace period ends on {due:%Y-%m-%d at %H:%M} UTC."
         clock.now += DAY
         assert await house.erase("acme") == 6
         left = [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*@")]
@@ -139,6 +142,7 @@ class TestTenants:
         with pytest.raises(PlatformError) as refused:
             await house.erase("acme")
         assert code(refused) == "tenant.not-due"
+        assert refused.value.hint == "Delete it first: platform tenants delete acme"
         with pytest.raises(PlatformError) as refused:
             await house.erase("other")
         assert code(refused) == "tenant.unknown"
@@ -265,6 +269,10 @@ class TestTokens:
             with pytest.raises(PlatformError) as refused:
                 await Tokens(objects).revoke("acme", wrong)
             assert code(refused) == "token.unknown"
+            assert refused.value.hint == "See: platform tokens list acme"
+        with pytest.raises(PlatformError) as refused:
+            await Tokens(objects).revoke(None, issued[7].id)
+        assert refused.value.hint == "See: platform tokens list"
         assert len(await Tokens(objects).list("acme")) == 19
 
     async def test_a_token_is_shown_once_and_kept_as_a_hash(self, objects: FileObjects) -> None:

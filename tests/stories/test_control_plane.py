@@ -197,6 +197,10 @@ def test_what_is_not_there_is_said_to_be_not_there(
     assert "secret.value" in operator("secrets", "set", "acme/hello", "KEY", given="\n", code=1)
     assert "secret.unknown" in operator("secrets", "delete", "acme/hello", "NOPE", code=1)
     assert "removed" in operator("secrets", "delete", "acme/hello", "KEY")
+    reader = operator("tokens", "issue", "acme", "--scope", "read")
+    assert f"platform usage acme --to {operator.api}" in reader
+    assert "publish" not in reader
+    assert "See: platform tokens list acme\n" in operator("tokens", "revoke", "zzz", "acme", code=1)
     wrongly = Desk(tmp_path, operator.api, "tnt_acme_wrong")("logs", "acme/hello", code=1)
     assert "TENANTRY_TOKEN" in wrongly
     assert "platform login" not in wrongly
@@ -220,7 +224,7 @@ def test_a_secret_without_a_value_is_said_until_it_has_one(start: Callable[..., 
         'name = "reports"\nentrypoint = "server:plugin"\n[secrets]\nrequired = ["KEY"]\n'
     )
     (source / "server.py").write_text(REPORT)
-    need = "needs KEY: platform secrets set dev/reports KEY"
+    need = "needs       KEY: platform secrets set dev/reports KEY"
     local = subprocess.run([COMMAND, "publish", source], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert need in local.stdout
     served = start("serve", "--trust-tenants")
@@ -233,6 +237,6 @@ def test_a_secret_without_a_value_is_said_until_it_has_one(start: Callable[..., 
     set_it = [COMMAND, "secrets", "set", "dev/reports", "KEY", "--to", operator.api]
     done = subprocess.run(set_it, cwd=tmp_path, input="seventeen letters\n", capture_output=True, text=True, check=True)
     assert done.stderr == ""
-    assert "needs KEY" not in operator("publish", source, "--to", operator.api)
+    assert "needs  " not in operator("publish", source, "--to", operator.api)
     link = said(served.origin, "dev/reports", "report", {})[1]["result"]["content"][0]["text"]
     assert httpx.get(link, follow_redirects=True).text == "17 characters"

@@ -44,4 +44,5 @@ def command(url: str | None, token: str | None, logout: bool) -> None:
     terminal.step("logged in", place, style="bold")
     terminal.step("as", who["tenant"] or "operator", ", ".join(who["scopes"]))
     terminal.step("kept in", kept)
-    terminal.next(f"platform publish FOLDER --to {place}" if who["tenant"] else "platform tenants create NAME")
+    use = f"usage {who['tenant']}" if who["scopes"] == ["read"] else f"publish FOLDER --to {place}"
+    terminal.next(f"platform {use}" if who["tenant"] else "platform tenants create NAME")

@@ -38,7 +38,8 @@ def issue(
     terminal.line()
     terminal.line("  It is shown this once. Whoever has it can use it.")
     if tenant:
-        terminal.next(f"TENANTRY_TOKEN=… platform publish FOLDER --to {control.url}")
+        use = f"usage {tenant}" if set(token["scopes"]) == {"read"} else "publish FOLDER"
+        terminal.next(f"TENANTRY_TOKEN=… platform {use} --to {control.url}")
     else:
         terminal.next(f"platform login {control.url}")
 
