@@ -12,7 +12,7 @@ from tenantry_registry.report import Finding, Report, ordered
 from tenantry_registry.rules import found
 from tenantry_registry.rules_assets import check_assets
 from tenantry_registry.rules_bundle import check_bundle
-from tenantry_registry.rules_imports import check_imports
+from tenantry_registry.rules_imports import check_egress, check_imports
 from tenantry_registry.rules_plugin import check_plugin
 from tenantry_registry.rules_tools import Surroundings, Tool, check_tools
 from tenantry_registry.rules_widgets import check_widgets
@@ -53,6 +53,7 @@ def check(
     findings += check_assets(compiled.widgets)
     findings += check_bundle(config, files, bundle, target)
     findings += check_imports(config, files, bundle, provided, development=development)
+    findings += check_egress(config, files)
     return Report(
         name=config.name,
         findings=ordered(findings),

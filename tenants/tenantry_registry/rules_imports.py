@@ -1,4 +1,4 @@
-"""The rule of dependencies: what the plugin's modules import must come along with the bundle.
+"""The rules of imports: what the plugin's modules import must come along with the bundle, and find a network.
 
 Under development an import finds whatever its author has installed; hosted, it finds the bundle, what was vendored for
 it, the standard library and the kit. Modules are read, not run, from the entrypoint on along the bundle's own modules.
@@ -22,6 +22,15 @@ VENDOR = "_vendor/"
 COMPILED = (".so", ".pyd", ".dylib")
 ELSEWHERE = ("TYPE_CHECKING", "sys.version_info", "sys.platform", "os.name")  # in an if: it may not run here
 CAUGHT = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+
+# What is imported to reach a network; a plugin whose egress is "none" has it on its author's machine alone
+NETWORK = frozenset(
+    (
+        *("socket", "urllib.request", "http.client", "ftplib", "smtplib", "imaplib", "poplib", "xmlrpc.client"),
+        *("requests", "httpx", "aiohttp", "urllib3", "httplib2", "pycurl", "websockets", "websocket", "grpc"),
+        *("boto3", "openai", "anthropic", "psycopg", "psycopg2", "asyncpg", "pymysql", "pymongo", "redis", "paramiko"),
+    )
+)
 
 
 def check_imports(
@@ -47,6 +56,23 @@ def check_imports(
                 words = f"{path} imports {top}, which no requirement brings."
                 finding = found("dependency.undeclared", top, words, Place(path, line))
                 yield replace(finding, severity="warn") if development else finding
+
+
+def check_egress(config: Config, files: Mapping[str, bytes]) -> Iterator[Finding]:
+    """One finding where egress is "none" and the plugin's own modules import what reaches a network."""
+    if config.egress != "none":
+        return
+    found_at = [
+        (name, Place(path, line))
+        for path in reached(config.entrypoint, files)
+        for module, line in _imports(path, files[path])
+        for name in (module, module.rpartition(".")[0], module.partition(".")[0])
+        if name in NETWORK
+    ]
+    if found_at:
+        names = " and ".join(dict.fromkeys(name for name, _ in found_at))
+        place = found_at[0][1]
+        yield found("dependency.egress", "", f"{place.file} imports {names}, and egress is none.", place)
 
 
 def importable(paths: Iterable[str]) -> set[str]:

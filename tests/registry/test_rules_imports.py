@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tenantry_registry.config import load
 from tenantry_registry.report import Place
-from tenantry_registry.rules_imports import check_imports, reached
+from tenantry_registry.rules_imports import check_egress, check_imports, reached
 
 SERVER = "name = 'zoo'\nentrypoint = '{}'\n"
 
@@ -81,3 +81,21 @@ def test_a_script_is_read_and_what_is_no_python_is_somebody_elses_finding() -> N
     assert [name for name, _ in undeclared({"run.py": "import httpx"}, entrypoint="./run.py")] == ["httpx"]
     assert undeclared({"run.py": "def ("}, entrypoint="run.py") == []
     assert undeclared({}, entrypoint="run.py") == []
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import json, urllib.parse, http.server", ""),
+        ("import http.client as client", "http.client"),
+        ("from urllib import request", "urllib.request"),
+        ("from httpx import Client\nimport httpx, requests.adapters", "httpx and requests"),
+        ("def fetch():\n    import aiohttp", "aiohttp"),
+        ("try:\n    import httpx\nexcept ImportError:\n    httpx = None", ""),
+    ],
+)
+def test_a_network_that_is_not_there_once_published_is_told_once(source: str, names: str) -> None:
+    files = {"server.py": b"import animals", "animals.py": source.encode()}
+    found = [finding.message for finding in check_egress(load(SERVER.format("server:plugin")), files)]
+    assert found == ([f"animals.py imports {names}, and egress is none."] if names else [])
+    assert not [*check_egress(load(f'{SERVER.format("server:plugin")}egress = "public"\n'), files)]
