@@ -48,6 +48,13 @@ def draft(ctx: Context) -> dict[str, str]:
     return {"by": ctx.user.sub}
 
 
+@plugin.tool(read_only=True, destructive=False, open_world=False, title="Count", auth=[OAuth2("notes.read")])
+def count(ctx: Context) -> dict[str, int]:
+    """Use this when the user wants to know how often they asked."""
+    ctx.state["asked"] = ctx.state.get("asked", 0) + 1
+    return {"asked": ctx.state["asked"]}
+
+
 @plugin.profile
 def whoami(ctx: Context) -> Profile:
     return Profile(id=ctx.user.sub, name=ctx.user.name, email=ctx.user.email)
@@ -220,6 +227,25 @@ def test_signing_in_looks_right_and_is_open_to_everybody(
     author.page.screenshot(path=shots / f"sign-in-done-{theme}.png")
     assert serious(author.page) == []
     context.close()
+
+
+def test_a_copied_test_begins_with_the_state_of_who_is_signed_in(author: Person, tmp_path: Path) -> None:
+    card = author.run("count")
+    go_on(connect(author, card))
+    expect(card.get_by_role("status")).to_have_text("Called Count")
+    card = author.run("count")
+    expect(card.get_by_role("status")).to_have_text("Called Count")
+    card.get_by_role("button", name="Copy as pytest").click()
+    expect(author.page.get_by_text("Test copied")).to_be_visible()
+    source: str = author.page.evaluate("navigator.clipboard.readText()")
+    assert 'state={"asked": 1}' in source
+    assert 'called.structured == {"asked": 2}' in source
+    (tmp_path / "plugin.toml").write_text(TOML)
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "test_copied.py").write_text(source)
+    command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "--rootdir", tmp_path, tmp_path]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_request_that_makes_no_sense_is_explained(page: Page, origin: str, shots: Path) -> None:
