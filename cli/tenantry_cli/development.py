@@ -135,6 +135,7 @@ class Development:
                 brought = await installed(folder, cache=self.machine.cache, installing=self.installing(name, because))
                 packages = brought.folder if brought else None
                 self.runner.adopt(name, folder, packages)
+                self.runner.warm()  # where nothing has changed since the last run, for the first save
                 published = await self.machine.publish(folder, name, progress, packages)
         except PlatformError as error:
             await self.refused(name, error, because)
@@ -176,7 +177,8 @@ class Development:
         serving_on = f"{short(self.machine.served[name].manifest.digest)} goes on serving" if serves else "not served"
         self.terminal.line(f"{stamp(because)}{name.plugin:<12} not published; {serving_on}")
         if isinstance(error, RulesBroken):
-            show_findings(self.terminal, [f.to_dict() for f in error.report.findings])
+            path = next((folder.path for folder in self.folders if folder.plugin == name.plugin), None)
+            show_findings(self.terminal, [f.to_dict() for f in error.report.findings], path)
         else:
             self.terminal.refusal(error)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tenantry_registry.errors import PlatformError
@@ -16,6 +19,23 @@ PLACE = re.compile(r'\s*File "(?P<file>[^"/][^"]*)", line (?P<line>\d+)')  # a f
 def spot(place: Mapping[str, Any]) -> str:
     """`server.py:3`, or the file alone where no line is known."""
     return f"{place['file']}:{place['line']}" if place["line"] else str(place["file"])
+
+
+def cure(finding: Mapping[str, Any], folder: Path | None) -> str:
+    """How to cure a finding in `folder`: a widget's file that is missing may only have to be built."""
+    build = build_command(folder) if folder and finding["code"] == "widget.missing" else ""
+    return f"Build it: {build}" if build else str(finding["cure"])
+
+
+def build_command(folder: Path) -> str:
+    """The command that builds the folder's widgets, by the first package.json in it or one below; "" without one."""
+    for package in sorted((folder / "package.json", *folder.glob("*/package.json"))):
+        try:
+            if "build" in json.loads(package.read_text("utf-8"))["scripts"]:
+                return f"(cd {quote(str(package.parent))} && npm install && npm run build)"
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return ""
 
 
 def for_page(findings: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

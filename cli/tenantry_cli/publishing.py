@@ -18,7 +18,7 @@ from tenantry_cli import environment, trace
 from tenantry_cli import store as stores
 from tenantry_cli.address import Address
 from tenantry_cli.author import AuthorsRunner
-from tenantry_cli.findings import spot
+from tenantry_cli.findings import cure, spot
 from tenantry_cli.folder import PluginFolder
 from tenantry_cli.output import Bar, Terminal, many, short
 from tenantry_cli.packing import Packed, pack
@@ -60,13 +60,13 @@ def counted(published: Published) -> str:
     return ", ".join(parts) or "answers of its own"
 
 
-def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]]) -> None:
-    """Each finding where it is, and its cure."""
+def show_findings(terminal: Terminal, findings: Iterable[Mapping[str, Any]], folder: Path | None = None) -> None:
+    """Each finding where it is, and its cure: in the author's `folder`, where that is known."""
     for finding in findings:
         what = f"{finding['subject']}: {finding['message']}" if finding["subject"] else finding["message"]
         sentence, frames = trace.split(what)
         where = spot(finding["place"])
-        terminal.finding(finding["severity"], finding["code"], sentence, where, finding["cure"], frames)
+        terminal.finding(finding["severity"], finding["code"], sentence, where, cure(finding, folder), frames)
 
 
 def show_change(terminal: Terminal, published: Published, plugin: str, where: str) -> None:

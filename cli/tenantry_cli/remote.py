@@ -42,7 +42,7 @@ def publish(
         show_packages(terminal, packed)
         ended = control.publish(str(name), packed.data, force=force, preview_days=preview_days, step=step)
     except Refused as refused:
-        show_findings(terminal, refused.findings)
+        show_findings(terminal, refused.findings, folder)
         raise
     result = ended["result"]
     url = str(control.get(f"/plugins/{name}")["mcp_url"])

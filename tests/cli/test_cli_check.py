@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from stories.served import COMMAND, Served
 from tenantry_cli.environment import provided
+from tenantry_cli.findings import cure
 from tenantry_cli.folder import PluginFolder
 
 SERVER = '''{}
@@ -231,3 +232,23 @@ def test_a_test_person_asks_the_examples_of_a_plugin_with_sign_in(
     server.write_text(text.replace("open_world=False", 'open_world=False, auth=[OAuth2("read")]'))
     done = platform("check", "telling")
     assert done.out.splitlines()[-1] == "0 errors, 0 warnings", done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("packages", "build"),
+    [
+        ({}, ""),
+        ({"package.json": "{}", "ui/package.json": "{", "web/package.json": '{"scripts": {"test": "x"}}'}, ""),
+        ({"package.json": "[]", "my ui/package.json": '{"scripts": {"build": "vite build"}}'}, "'{}/my ui'"),
+        ({"package.json": '{"scripts": {"build": "x"}}', "ui/package.json": '{"scripts": {"build": "x"}}'}, "{}"),
+    ],
+)
+def test_a_widget_that_is_yet_to_be_built_is_told_how(packages: dict[str, str], build: str, here: Path) -> None:
+    for name, text in packages.items():
+        (here / name).parent.mkdir(exist_ok=True)
+        (here / name).write_text(text)
+    where = build.format(here)
+    told = f"Build it: (cd {where} && npm install && npm run build)" if build else "Name it."
+    assert cure({"code": "widget.missing", "cure": "Name it."}, here) == told
+    assert cure({"code": "widget.missing", "cure": "Name it."}, None) == "Name it."
+    assert cure({"code": "widget.other", "cure": "Other."}, here) == "Other."

@@ -51,7 +51,9 @@ def test_the_react_template_is_built_by_npm_and_publishes_clean(platform: Callab
     platform("init", "trip", "--template", "react")
     told = platform("check", "trip")
     assert told.code == 1
-    assert "widget.missing" in told.out + told.err
+    assert "widget.missing" in told.out
+    assert "Build it: (cd trip/ui && npm install && npm run build)" in told.out
+    assert "Build it: (cd trip/ui " in platform("publish", "trip").out
     for args in (["install", "--no-audit", "--no-fund", "--prefer-offline"], ["run", "build"]):
         built = subprocess.run([NPM, *args], cwd=here / "trip" / "ui", capture_output=True, text=True, check=False)
         assert built.returncode == 0, built.stdout + built.stderr

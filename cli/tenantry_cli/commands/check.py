@@ -74,5 +74,5 @@ def show(report: Report, terminal: object, what: str) -> None:
         [size(report.bytes)] if report.bytes else []
     )
     terminal.line(f"{name}  {'  '.join(sizes)}")
-    show_findings(terminal, [finding.to_dict() for finding in report.findings])
+    show_findings(terminal, [finding.to_dict() for finding in report.findings], Path(what))
     terminal.line(f"{many(len(report.errors), 'error')}, {many(len(report.warnings), 'warning')}")

@@ -45,7 +45,7 @@ def command(folder: Path, tenant: str | None, store: str | None, force: bool, to
     try:
         published = asyncio.run(publish_folder(opened, name, kept, terminal, force=force))
     except RulesBroken as error:
-        show_findings(terminal, [finding.to_dict() for finding in error.report.findings])
+        show_findings(terminal, [finding.to_dict() for finding in error.report.findings], folder)
         raise
     show_findings(terminal, [finding.to_dict() for finding in published.report.findings])
     if as_json:
