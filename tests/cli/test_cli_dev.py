@@ -188,7 +188,7 @@ async def test_a_save_that_takes_long_is_said_with_the_time_at_which_it_is_said(
         try_examples=False, as_json=False, terminal=Terminal(make_console(said)),
     )  # fmt: skip
     made.machine = cast(Any, Slow())
-    made.runner = cast(Any, SimpleNamespace(adopt=lambda *_: None))
+    made.runner = cast(Any, SimpleNamespace(adopt=lambda *_: None, warm=lambda: None))
     await made.again(telling, ["server.py"])
     assert said.getvalue().startswith("17:59:27  telling")
 
