@@ -49,9 +49,12 @@ class Response:
 
 
 class App:
-    """Enters the app's lifespan at once. Raises: LoadError `plugin.startup` when the app says that it can't start."""
+    """Enters the app's lifespan at once. Raises: LoadError `plugin.startup` when the app says that it can't start.
+
+    `spent`: whether a request tried to end the process, which leaves what the lifespan holds broken."""
 
     def __init__(self, app: Any, host: str) -> None:
+        self.spent = False
         self._app = app
         self._host = host
         self._state: dict[str, Any] = {}
@@ -101,11 +104,15 @@ class App:
     def run(self, coroutine: Coroutine[Any, Any, T], seconds: float) -> T:
         """Run it to its end in a task of its own. Raises: TooSlow after `seconds`, and whatever it raises."""
         running = self._loop.create_task(coroutine)
-        if not self._run(running, seconds):
-            running.cancel()
-            self._run(running, STOP_SECONDS)
-            raise TooSlow(f"no answer after {seconds:.1f} seconds")
-        return running.result()
+        try:
+            if not self._run(running, seconds):
+                running.cancel()
+                self._run(running, STOP_SECONDS)
+                raise TooSlow(f"no answer after {seconds:.1f} seconds")
+            return running.result()
+        except (SystemExit, KeyboardInterrupt):
+            self.spent = True
+            raise
 
     def close(self) -> None:
         """Leave the lifespan, and with it the threads that were kept."""

@@ -6,7 +6,7 @@ costs less than half of a request over HTTP (tests/bench/guest.py). Only an app 
 sign-in nor middleware around it and without settings that change what a tool can do, is passed by, and only in a
 version of the SDK that this is tested with; every other server is asked over HTTP.
 
-One thing is better than alone. At 2026-07-28 the SDK's transport has no way back to the client, and `ctx.elicit` and its
+One thing is better than alone. At 2026-07-28 the SDK's transport has no way back to the client, so `ctx.elicit` and its
 like fail; here a question is answered as at the revisions before, and what has no answer yet becomes the call's result.
 """
 

@@ -76,6 +76,11 @@ class Environment:
         finally:
             session.close()
 
+    @property
+    def spent(self) -> bool:
+        """Whether a hosted server ended itself, as it would its process alone: this environment is of no more use."""
+        return isinstance(self._server, Guest) and self._server.spent
+
     def close(self) -> None:
         """Let a hosted server leave its lifespan."""
         if isinstance(self._server, Guest):

@@ -53,6 +53,11 @@ class Guest:
             return {"error": answer["refusal"]}
         return answer
 
+    @property
+    def spent(self) -> bool:
+        """Whether it ended itself, and can answer nothing more."""
+        return self._app.spent
+
     def close(self) -> None:
         """Leave the app's lifespan."""
         self._app.close()

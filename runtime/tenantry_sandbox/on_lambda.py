@@ -30,7 +30,10 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer one event. Raises: nothing that a tool raises; a tool that is too slow ends the process."""
     faulthandler.dump_traceback_later(event["timeout"], exit=True)
     try:
-        answered: dict[str, Any] = json.loads(_environment().answer(event))
+        environment = _environment()
+        if environment.spent:  # this call fails, and Lambda makes a new one for the next
+            raise SystemExit("The server has ended itself in an earlier call.")
+        answered: dict[str, Any] = json.loads(environment.answer(event))
         return answered
     finally:
         faulthandler.cancel_dump_traceback_later()

@@ -42,7 +42,7 @@ def main(number: int) -> None:
     warmed = sorted({name.partition(".")[0] for name in {*sys.modules} - before})
     frames.write(sock, json.dumps({"ready": True, "pid": os.getpid(), "warmed": warmed}).encode())
     try:
-        while True:
+        while not environment.spent:
             frames.write(sock, environment.answer(frames.read(sock)))
     except frames.Closed:
         pass

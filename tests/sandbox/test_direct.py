@@ -187,6 +187,14 @@ async def test_a_tool_that_ends_the_process_ends_its_call_alone(twice: Twice) ->
         assert "result" in await twice.call("twice:mcp", "odd", revision)
 
 
+async def test_a_server_behind_http_that_ends_the_process_gets_a_new_one(twice: Twice) -> None:
+    """Alone, its process would end: what its lifespan holds is broken, and every later call would fail."""
+    for _ in range(2):
+        assert (await twice.call("twice:mcp_app", "ends", OLD))["error"] == "tool.failed"
+        for revision in (OLD, NEW):
+            assert "result" in await twice.call("twice:mcp_app", "odd", revision)
+
+
 async def test_what_an_author_set_for_all_requests_holds(twice: Twice) -> None:
     for server in ("stateless", "whole", "elsewhere"):
         for revision in BOTH:

@@ -134,6 +134,33 @@ async def test_a_crash_is_an_error_and_the_next_call_gets_a_new_environment(runn
     assert (await runner.call(release, calling("echo", size=1)))["cold"] is True
 
 
+async def test_a_hosted_server_that_ends_itself_gets_a_new_environment(runner, publish_to_s3) -> None:
+    release = await publish_to_s3(
+        """
+        import json
+        async def app(scope, receive, send):
+            if scope["type"] == "lifespan":
+                raise RuntimeError("it has none")
+            asked = json.loads((await receive())["body"])
+            if asked["method"] == "tools/call":
+                raise SystemExit("no such file")
+            said = {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "a", "version": "1"}}
+            body = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), "result": said}).encode()
+            headers = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+        """,
+        entrypoint="server:app",
+    )
+    call = Call("tools/call", {"name": "any", "arguments": {}}, revision="2025-11-25")
+    assert (await runner.call(release, call))["error"]["code"] == "tool.failed"
+    with pytest.raises(SandboxError) as ended:
+        await runner.call(release, call)
+    assert ended.value.code == "sandbox.crashed"
+    again = await runner.call(release, call)
+    assert (again["error"]["code"], again["cold"]) == ("tool.failed", True)
+
+
 @pytest.mark.parametrize("seconds", [0.3, 20])
 async def test_a_slow_tool_ends_by_its_own_time_or_by_the_functions(runner, publish_to_s3, seconds: float) -> None:
     release = await publish_to_s3(ENDINGS, timeout=seconds, egress="slow")
