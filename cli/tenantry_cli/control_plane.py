@@ -27,6 +27,12 @@ from tenantry_registry.usage_sqlite import SqliteUsage
 
 PREFIX = "/api"
 TOKEN_FILE = "operator-token"
+# What / says. It names no tenant: behind a proxy anybody may read it.
+FRONT = """This is `platform serve`; its terminal lists what it serves.
+
+A plugin: {origin}/t/TENANT/PLUGIN/mcp
+Control plane: {origin}{prefix}/v1
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,8 @@ async def operator_token(objects: Objects, store: str) -> Path:
 
 
 def mounted(gateway: Any, objects: Objects, runner: Runner, books: Books, *, origin: str, base: str) -> tuple[Any, Any]:
-    """The gateway with the control plane at /api in front of it, and the publisher to close when it ends."""
+    """The gateway, in front of it the control plane at /api and a text at /; and the publisher to close at the end."""
+    from starlette.responses import PlainTextResponse
     from tenantry_control.app import create_app
     from tenantry_control.publishing import LocalPublisher
     from tenantry_control.settings import ControlSettings
@@ -106,11 +113,16 @@ def mounted(gateway: Any, objects: Objects, runner: Runner, books: Books, *, ori
         settings=settings,
     )
 
+    front = PlainTextResponse(FRONT.format(origin=origin, prefix=PREFIX), headers={"Cache-Control": "no-store"})
+
     async def both(scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "")
-        # Only at the machine's own address: below a plugin's host, /api is the plugin's.
-        if scope["type"] == "http" and path.startswith(PREFIX + "/") and _own(scope, origin):
+        # Only at the machine's own address: below a plugin's host, / and /api are the plugin's.
+        own = scope["type"] == "http" and _own(scope, origin)
+        if own and path.startswith(PREFIX + "/"):
             await control({**scope, "path": path[len(PREFIX) :], "raw_path": None}, receive, send)
+        elif own and path == "/" and scope["method"] in ("GET", "HEAD"):
+            await front(scope, receive, send)
         else:
             await gateway(scope, receive, send)
 

@@ -180,6 +180,24 @@ def test_the_platforms_own_address_is_enough_and_a_publish_says_where_it_went(
     assert "/api" in nowhere
 
 
+def test_the_address_that_serve_announces_says_what_it_is_and_names_nobodys_plugins(
+    platform_served: tuple[str, Desk], example: Callable[[str], Path]
+) -> None:
+    origin, operator = platform_served
+    operator("tenants", "create", "acme")
+    operator("publish", example("hello"), "--tenant", "acme")
+    shown = httpx.get(origin)
+    assert shown.status_code == 200
+    assert shown.headers["content-type"].startswith("text/plain")
+    assert f"{origin}/t/TENANT/PLUGIN/mcp" in shown.text
+    assert f"{origin}/api/v1" in shown.text
+    assert "acme" not in shown.text
+    assert httpx.get(f"{origin}/nowhere").status_code == 404
+    assert httpx.post(origin).status_code != 200
+    own = httpx.get(origin, headers={"Host": f"hello-acme.localhost:{origin.rpartition(':')[2]}"})
+    assert "TENANT/PLUGIN" not in own.text  # below a plugin's host, / is the plugin's
+
+
 def test_what_is_not_there_is_said_to_be_not_there(
     platform_served: tuple[str, Desk], example: Callable[[str], Path], tmp_path: Path
 ) -> None:
