@@ -67,13 +67,14 @@ async def _old(registry: Registry, name: Name, now: Callable[[], float]) -> list
 
 
 async def _over(registry: Registry, name: Name, now: float) -> list[str]:
-    """The documents of previews that are over."""
+    """The documents of previews that are over, once nobody has written to them for a day."""
     previews = (await registry.known(name)).previews
     folder = previews_folder(name)
     return [
         listed.key
         async for listed in registry.objects.list(folder)
         if previews.get(listed.key.removeprefix(folder).partition("/")[0], 0) <= now
+        and now - listed.modified > LEFTOVER_SECONDS
     ]
 
 

@@ -601,12 +601,14 @@ async def test_what_a_preview_kept_goes_when_it_is_over(
 ) -> None:
     registry = Registry(FileObjects(tmp_path / "store"), now=clock)
     await one.publish(registry)
-    await two.publish(registry, set_current=False, preview_until=clock() + DAY)
+    await two.publish(registry, set_current=False, preview_until=clock() + 2 * DAY)
     kept = [f"state/acme/zoo/previews/{two.digest}/_shared.json", "state/acme/zoo/_shared.json"]
     for key in kept:
         await registry.objects.put_once(key, b"{}", JSON)
     assert await prune(registry, ZOO, now=clock) == []
-    clock.ahead = DAY
+    clock.ahead = DAY + 60
+    assert await prune(registry, ZOO, now=clock) == []  # old, and not over
+    clock.ahead = 2 * DAY
     assert await prune(registry, ZOO, now=clock) == kept[:1]
     assert await registry.objects.get(kept[1])
 
