@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tenantry_registry.errors import PlatformError
+from tenantry_registry.rules_imports import network
 from tenantry_registry.rules_tools import HINTED, HINTS
 
 from tenantry_cli import manual, scaffold
@@ -25,7 +26,6 @@ SERVERS = {"FastMCP", "MCPServer", "Server", "Plugin"}  # official SDK (v1, v2),
 APPS = {"Starlette", "FastAPI"}
 APP_METHODS = {"streamable_http_app", "http_app", "sse_app"}
 # Modules by which a server reaches the internet
-NETWORK = {"httpx", "requests", "aiohttp", "urllib", "urllib3", "http", "socket", "boto3", "openai", "websockets"}
 # What a file imports that serves by itself: the SDKs, the kit, ASGI
 LIBRARIES = {"mcp", "fastmcp", "tenantry", "starlette", "fastapi", "uvicorn"}
 COMMON = {"Server", "Plugin"}  # names that other libraries have as well
@@ -158,11 +158,17 @@ def look(tree: ast.Module, beside: Path) -> Found:
                 found.objects[target] = made_by
         if isinstance(value, ast.Call) and made_by in SERVERS:
             found.title = found.title or text_of(value, 0, "name")
-    found.network = bool(asked & NETWORK)
+    found.network = any(network(name) for node in ast.walk(tree) for name in dotted(node))
     found.runs = serves and any(isinstance(inner, ast.Call) and starts(inner.func) for inner in ast.walk(tree))
     found.bare = [] if "tenantry" in asked else [*dict.fromkeys(bare(tree))]  # the kit says so itself
     found.environment = list(dict.fromkeys(environment(tree)))
     return found
+
+
+def dotted(node: ast.AST) -> list[str]:
+    """The modules that a statement imports, and the names that it takes from one: `http.client` of either kind."""
+    taken = [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+    return [*imports(node), *taken]
 
 
 def assigned(node: ast.stmt) -> tuple[list[str], ast.expr | None]:

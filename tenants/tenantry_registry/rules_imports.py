@@ -66,13 +66,17 @@ def check_egress(config: Config, files: Mapping[str, bytes]) -> Iterator[Finding
         (name, Place(path, line))
         for path in reached(config.entrypoint, files)
         for module, line in _imports(path, files[path])
-        for name in (module, module.rpartition(".")[0], module.partition(".")[0])
-        if name in NETWORK
+        if (name := network(module))
     ]
     if found_at:
         names = " and ".join(dict.fromkeys(name for name, _ in found_at))
         place = found_at[0][1]
         yield found("dependency.egress", "", f"{place.file} imports {names}, and egress is none.", place)
+
+
+def network(module: str) -> str:
+    """The library that reaches a network, of which an imported module (or a name of one) is a part; "" for others."""
+    return next((n for n in (module, module.rpartition(".")[0], module.partition(".")[0]) if n in NETWORK), "")
 
 
 def importable(paths: Iterable[str]) -> set[str]:
