@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
@@ -239,7 +239,7 @@ def known(given: Any) -> dict[str, Any]:
 
 def at_field(name: str, field: Mapping[str, Any], *, required: bool) -> Any:
     """One field's value, or None where it was left out."""
-    choices = [title or value for value, title in titled(field | field.get("items", {})).items()]
+    choices = [title or str(value) for value, title in titled(field | field.get("items", {}))]
     several = "several by commas" if field.get("type") == "array" else ""
     about = "; ".join(filter(None, (field.get("description"), " | ".join(choices), within(field), several)))
     label = shown(f"  {field.get('title') or name}" + (f" ({about})" if about else ""))
@@ -289,20 +289,17 @@ def within(field: Mapping[str, Any]) -> str:
 def one_of(text: str, field: Mapping[str, Any]) -> Any:
     """A choice by its value or by the title that a form would show; any text where there is no choice."""
     choices = titled(field)
-    values = [*field.get("enum", ()), *(one["const"] for key in ("oneOf", "anyOf") for one in field.get(key, ()))]
     if not choices:
         return text
-    for value in values:
-        if text == str(value):
-            return value
-    for value in values:
-        if text.casefold() == choices[str(value)].casefold():
-            return value
-    raise click.UsageError(shown(f"{text!r} is none of {', '.join(choices)}."))
+    by_value = [value for value, _ in choices if text == str(value)]
+    by_title = [value for value, title in choices if text.casefold() == title.casefold()]
+    if not by_value and not by_title:
+        raise click.UsageError(shown(f"{text!r} is none of {', '.join(str(value) for value, _ in choices)}."))
+    return [*by_value, *by_title][0]
 
 
-def titled(field: Mapping[str, Any]) -> dict[str, str]:
+def titled(field: Mapping[str, Any]) -> list[tuple[Any, str]]:
     """The choices of a field with their titles, "" where one has none."""
-    found = {str(one["const"]): str(one.get("title", "")) for key in ("oneOf", "anyOf") for one in field.get(key, ())}
+    found = [(one["const"], str(one.get("title", ""))) for key in ("oneOf", "anyOf") for one in field.get(key, ())]
     values, names = field.get("enum", ()), field.get("enumNames", ())
-    return found | {str(value): str(title) for value, title in zip_longest(values, names, fillvalue="")}
+    return [*found, *((value, str(name)) for value, name in zip(values, chain(names, repeat("")), strict=False))]

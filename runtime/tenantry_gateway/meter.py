@@ -120,7 +120,7 @@ class Seat:
         self._meter, self._name = meter, name
         self._passed: Pass | None = None
         self._work: Work | None = None
-        self._runs, self._ms = 0, 0.0
+        self._ms: float | None = None  # nothing ran yet
 
     async def admit(self, who: str, own: Mapping[str, Any]) -> None:
         """`who` is a user or an openai/subject (""), `own` the author's limits.
@@ -149,11 +149,11 @@ class Seat:
 
     def ran(self, ms: float) -> None:
         """Tenant code was run, so long by the runner's clock: a tool may say what it likes of its time."""
-        self._runs, self._ms = self._runs + 1, self._ms + ms
+        self._ms = (self._ms or 0.0) + ms
 
     def used(self, tool: str, *, failed: bool, size: int) -> None:
         """What it used, for the day's usage, where it ran tenant code at all."""
-        if self._runs:
+        if self._ms is not None:
             self._work = Work(tool, int(failed), round(self._ms), size)
 
     async def leave(self) -> None:

@@ -52,7 +52,7 @@ class Speaker:
     Finds its endpoint at once. Raises: LoadError `plugin.no-mcp`."""
 
     def __init__(
-        self, app: App, line: Line, sessions: Sessions, paths: tuple[str, ...], seconds: float, made: Any = None
+        self, app: App, line: Line, sessions: Sessions, paths: tuple[str, ...], seconds: float, made: Any
     ) -> None:
         self._app = app
         self._line = line

@@ -144,11 +144,11 @@ class ProcessRunner:
             usable, fresh, begun = False, worker.seq == 0, time.monotonic()
             try:
                 reply = await worker.ask(encoded, left, room, store)
-                reply["ran_ms"] = (time.monotonic() - begun) * 1000
+                reply["ran_ms"] = since(begun)
                 usable = self._debug or not worker.strays()
                 return reply
             except SandboxError as error:
-                error.ran_ms = (time.monotonic() - begun) * 1000
+                error.ran_ms = since(begun)
                 raise
             except Unheard as error:  # killed while it was idle: the next one may have the call
                 left = None if left is None else left - (time.monotonic() - begun)
@@ -232,6 +232,11 @@ class ProcessRunner:
             debug=self._debug,
             namespaced=isolated,
         )
+
+
+def since(begun: float) -> float:
+    """Milliseconds from a moment of `time.monotonic` until now."""
+    return (time.monotonic() - begun) * 1000
 
 
 def top_level(folder: Path) -> set[str]:
