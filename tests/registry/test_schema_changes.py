@@ -58,6 +58,7 @@ NARROWER = [
     (of(o=of(x={})), of(o=of(x={}) | {"required": ["x"]}), "o.x is required"),
     (of(a={"anyOf": [{"type": "integer"}, {"type": "null"}]}), of(a={"type": "integer"}), "a may be integer or null"),
     (of(a={"type": ["integer", "null"]}), of(a={"type": "integer"}), "a may be integer or null"),
+    (of(a={"type": "string"}, b={}), of(a={"type": "integer"}), "a may be string, not only integer"),
     (of(a={"oneOf": [{"type": "integer"}, {}]}), of(a={"type": "integer"}), "a may be anything"),
     (of(a={"type": "string"}), of(a={"type": "string", "not": {"const": "x"}}), "it can't be shown to be compatible"),
     ({"type": "object"}, {"type": "string"}, "the value may be object, not only string"),
